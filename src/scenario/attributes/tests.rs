@@ -68,12 +68,12 @@ fn full() -> Vec<Scenario> {
         Traffic::Flows(Flows { flows: vec![entry], common: common() }),
         Traffic::Trace(Trace { file: "f".into(), blake3: "h".into(), common: common() }),
     ];
-    let mut switch = Switch::default();
-    switch.network_interface = NetworkInterface {
+    let network_interface = NetworkInterface {
         uplink: Interface { data_rate: Some(BitRate(1)) },
         downlink: Interface { data_rate: Some(BitRate(1)) },
         medium: Medium { delay: Some(Ps(1)) },
     };
+    let switch = Switch { network_interface, ..Switch::default() };
     let host = HostNic {
         pfc_response_time: Some(Ps(0)),
         ignore_pfc: Some(true),
