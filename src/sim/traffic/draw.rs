@@ -103,7 +103,7 @@ mod tests {
         // weight of the others, half of all draws.
         let n = (1u64 << 63) + (1 << 62);
         let mut s = stream(2);
-        let thirds = (0..20_000).filter(|_| below(&mut s, n) % 3 == 0).count();
+        let thirds = (0..20_000).filter(|_| below(&mut s, n).is_multiple_of(3)).count();
         assert!(thirds.abs_diff(6_667) < 340, "{thirds}");
     }
 

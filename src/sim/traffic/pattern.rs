@@ -172,7 +172,6 @@ pub(super) fn size(bytes: u64) -> Result<u64, Problem> {
 
 /// A pattern that generates its flows host by host.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one a pattern, not one a flow")]
 pub(super) enum Pattern {
     Single(Single),
     Grid(Grid),

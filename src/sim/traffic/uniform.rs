@@ -3,7 +3,7 @@
 //! One Poisson process over all hosts. Its rate is load × the sum of the hosts' link rates over
 //! the mean wire bits of a flow; each arrival draws its source among all hosts and its destination
 //! among the others (with unequal links a host is therefore offered the load of the mean link).
-//! The words taken: one of `arrivals` a flow (and one that ends the process), one of `sources`,
+//! The words taken: one of `arrivals` a flow, one of `sources`,
 //! one of `destinations`, and with a distribution one of `sizes`.
 
 use super::draw::{self, Jitter};
@@ -16,6 +16,9 @@ use crate::sim::random::Stream;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+
+/// Flows generated at a time.
+const BATCH: usize = 64;
 
 /// The generator. It runs ahead only until the host that is asked has a flow, so that about
 /// hosts × ln hosts flows wait, however many the pattern stands for.
@@ -109,7 +112,14 @@ impl Uniform {
         if flows > MOST_COUNTED as f64 {
             return Err(Problem::TooManyToCount { flows, most: MOST_COUNTED });
         }
-        Ok(self.place + self.arrivals.clone().count() as u64)
+        let (mut arrivals, mut batch, mut count) = (self.arrivals.clone(), [0; BATCH], self.place);
+        loop {
+            let filled = arrivals.fill(&mut batch);
+            count += filled as u64;
+            if filled < BATCH {
+                return Ok(count);
+            }
+        }
     }
 
     #[inline]
@@ -136,23 +146,27 @@ impl Uniform {
         }
     }
 
-    /// One more flow, to the queue of its source, or the end of the process.
-    #[inline]
+    /// Some more flows, to the queues of their sources, or the end of the process.
+    ///
+    /// In batches: logarithms of one loop overlap, and the host that is asked is looked at again
+    /// only after a batch.
+    #[inline(never)]
     fn generate(&mut self) {
-        let Some(arrival) = self.arrivals.next() else {
-            self.over = true;
-            return;
-        };
-        let src = draw::below(&mut self.sources, self.hosts.into()) as u32;
-        let other = draw::below(&mut self.destinations, u64::from(self.hosts) - 1) as u32;
-        let dst = other + u32::from(other >= src);
-        let bytes = self.size.draw(&mut self.sizes);
-        let start = arrival.saturating_add(self.jitter.draw());
-        let waiting = Waiting { start, place: self.place, bytes, dst };
-        self.place += 1;
-        match &mut self.queues {
-            Queues::InOrder(queues) => queues[src as usize].push_back(waiting),
-            Queues::Jittered(heaps) => heaps[src as usize].push(Reverse(waiting)),
+        let mut batch = [0; BATCH];
+        let arrivals = self.arrivals.fill(&mut batch);
+        self.over = arrivals < BATCH;
+        for &arrival in &batch[..arrivals] {
+            let src = draw::below(&mut self.sources, self.hosts.into()) as u32;
+            let other = draw::below(&mut self.destinations, u64::from(self.hosts) - 1) as u32;
+            let dst = other + u32::from(other >= src);
+            let bytes = self.size.draw(&mut self.sizes);
+            let start = arrival.saturating_add(self.jitter.draw());
+            let waiting = Waiting { start, place: self.place, bytes, dst };
+            self.place += 1;
+            match &mut self.queues {
+                Queues::InOrder(queues) => queues[src as usize].push_back(waiting),
+                Queues::Jittered(heaps) => heaps[src as usize].push(Reverse(waiting)),
+            }
         }
     }
 
@@ -182,20 +196,23 @@ impl Arrivals {
     fn expected(&self) -> f64 {
         self.end.saturating_sub(self.now) as f64 / self.gap
     }
-}
 
-impl Iterator for Arrivals {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        if self.now >= self.end {
-            return None;
+    /// The next instants; fewer than `instants` holds: there are no more.
+    fn fill(&mut self, instants: &mut [u64; BATCH]) -> usize {
+        let mut gaps = [0.0; BATCH];
+        for gap in &mut gaps {
+            *gap = draw::exponential(&mut self.stream) * self.gap;
         }
-        let passed = self.fraction + draw::exponential(&mut self.stream) * self.gap;
-        let whole = passed as u64;
-        self.fraction = passed - whole as f64;
-        self.now = self.now.saturating_add(whole);
-        (self.now < self.end).then_some(self.now)
+        for (filled, (instant, gap)) in instants.iter_mut().zip(gaps).enumerate() {
+            let passed = self.fraction + gap;
+            let whole = passed as u64;
+            self.fraction = passed - whole as f64;
+            self.now = self.now.saturating_add(whole);
+            if self.now >= self.end {
+                return filled;
+            }
+            *instant = self.now;
+        }
+        BATCH
     }
 }
