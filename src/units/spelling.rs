@@ -1,6 +1,6 @@
 //! The unit words: which there are, which are refused and what to write instead.
 
-use super::decimal::{AmountError, format_decimal, scan_amount};
+use super::decimal::{AmountError, format_decimal, refuse_comma, scan_amount};
 use super::error::UnitError;
 use super::{Rational, format_rational};
 use num_traits::CheckedMul;
@@ -192,6 +192,7 @@ pub(super) fn parse(text: &str, expected: Dimension) -> Result<Rational, UnitErr
         return Err(UnitError::Negative { text: text.to_owned() });
     }
     let word = &unsigned[amount.len..];
+    refuse_comma(word).map_err(fail)?;
     if word.is_empty() {
         // Zero needs no unit to be understood, but a file with `0` for a time reads worse.
         return Err(UnitError::MissingUnit {
