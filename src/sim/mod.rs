@@ -5,4 +5,5 @@
 
 pub mod observe;
 pub mod random;
+pub mod route;
 pub mod traffic;
