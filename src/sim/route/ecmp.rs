@@ -116,9 +116,12 @@ mod tests {
         FlowIdentity { src, dst, source_port: 49_152 + (id % 16_384) as u16, id }
     }
 
-    /// Values computed apart, with Python's zlib.crc32(data, salt): node, source, destination, flow
-    /// id; then `dpr`, `hash`, `hashWithSalt`, `crc32`, `crc32WithSalt`.
-    const GOLDEN: [((u32, u32, u32, u64), [u64; 5]); 5] = [
+    /// Node, source, destination and flow id.
+    type At = (u32, u32, u32, u64);
+
+    /// Values computed apart, with Python's zlib.crc32(data, salt): `dpr`, `hash`, `hashWithSalt`,
+    /// `crc32`, `crc32WithSalt`.
+    const GOLDEN: [(At, [u64; 5]); 5] = [
         ((128, 0, 1, 0), [1, 53_940, 34_312, 48_496, 21_272]),
         ((128, 5, 127, 20_000), [127, 56_337, 30_895, 414, 35_825]),
         ((143, 5, 127, 20_000), [127, 56_337, 20_935, 414, 59_751]),
