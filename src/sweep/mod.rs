@@ -5,3 +5,4 @@
 
 pub mod expr;
 pub mod plan;
+pub mod trace;
