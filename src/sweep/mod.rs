@@ -3,4 +3,8 @@
 //! Owns axes, filters, derived values, repetitions, seeds, job ids and the plan. Refuses to run
 //! anything.
 
+mod fault;
 pub mod plan;
+mod yaml;
+
+pub use fault::{Place, Problem, SweepError};
