@@ -3,8 +3,13 @@
 //! Owns axes, filters, derived values, repetitions, seeds, job ids and the plan. Refuses to run
 //! anything.
 
+mod base;
+pub mod expr;
 mod fault;
+mod keys;
+mod layers;
 pub mod plan;
+mod value;
 mod yaml;
 
 pub use fault::{Place, Problem, SweepError};
