@@ -10,7 +10,7 @@ use super::fault::{Fault, suggest};
 use super::yaml::{Node, Tree};
 use crate::scenario::attributes::Kind;
 use crate::units::Rational;
-use num_traits::{Signed, ToPrimitive};
+use num_traits::Signed;
 use serde_json::Value as Json;
 
 /// Reads a node as a value of a kind.
@@ -101,7 +101,7 @@ pub(crate) fn conform(kind: Kind, value: Value) -> Result<Value, Complaint> {
             whole(&r, Value::Number(r), "")
         }
         (Kind::Int, Value::Number(r)) => {
-            if !r.is_integer() || r.to_i64().is_none() {
+            if !r.is_integer() || i64::try_from(r.to_integer()).is_err() {
                 return Err((format!("`{}` is not a whole number", Value::Number(r)), None));
             }
             Ok(Value::Number(r))
@@ -184,9 +184,29 @@ pub(crate) fn json(kind: Kind, value: &Value) -> Json {
     }
 }
 
-/// The nearest double; never −0, so that equal values have one spelling.
+/// The nearest double; never −0, so that equal values have one spelling. The last bit may differ
+/// from the nearest for a fraction whose parts exceed 2^53 and that is no decimal either.
 pub(crate) fn float(r: &Rational) -> f64 {
-    r.to_f64().unwrap_or(0.0) + 0.0
+    const EXACT: i128 = 1 << 53;
+    let (n, d) = (*r.numer(), *r.denom());
+    if n.unsigned_abs() < EXACT as u128 && d < EXACT {
+        return n as f64 / d as f64 + 0.0;
+    }
+    let mut scale: i128 = 1;
+    for exponent in 0..=38 {
+        if scale % d == 0 {
+            let digits = n.checked_mul(scale / d);
+            // Reading a decimal rounds once, and correctly.
+            if let Some(Ok(f)) = digits.map(|digits| format!("{digits}e-{exponent}").parse::<f64>()) {
+                return f + 0.0;
+            }
+        }
+        match scale.checked_mul(10) {
+            Some(next) => scale = next,
+            None => break,
+        }
+    }
+    n as f64 / d as f64 + 0.0
 }
 
 /// JSON of a scenario as a value expressions can use; `None` for what has none (null, mappings).
