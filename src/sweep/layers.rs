@@ -35,8 +35,8 @@ pub(crate) struct Layer {
     pub tree: Map,
     /// Its keys that name places in lists, in order.
     pub patches: Vec<(Path, Node)>,
-    /// What to call it where `origin` is not a file: `scenario lossy`.
-    pub label: Option<String>,
+    /// The entry of `scenarios` it belongs to.
+    pub scenario: Option<String>,
 }
 
 impl Layer {
@@ -68,6 +68,8 @@ pub(crate) struct Merged {
     pub layers: Vec<Layer>,
     /// The `--set` layers alone, which also go over what `scenarios` set.
     pub overrides: Vec<Layer>,
+    /// More points than usual are meant.
+    pub yes: bool,
     /// The paths `--set` gives, with how they were written.
     pub set_paths: Vec<(String, Vec<Path>)>,
 }
@@ -273,7 +275,7 @@ pub(crate) fn layer(map: Map, below: &Map) -> Result<Layer, Fault> {
             }
         }
     }
-    Ok(Layer { tree, patches, label: None })
+    Ok(Layer { tree, patches, scenario: None })
 }
 
 /// The entries of a list of a tree.
@@ -361,7 +363,7 @@ pub(crate) fn set_override(
     let paths = keys::resolve(&key, list_of(&merged.base, "traffic").unwrap_or_default())
         .map_err(|(m, help)| Fault::new(at, &key, m).maybe_help(help))?;
     let patches = paths.iter().map(|p| (p.clone(), node.clone())).collect();
-    let layer = Layer { tree: Map::new(), patches, label: Some(format!("--set {setting}")) };
+    let layer = Layer { tree: Map::new(), patches, scenario: None };
     layer.apply(&mut merged.base)?;
     merged.layers.push(layer.clone());
     merged.overrides.push(layer);
