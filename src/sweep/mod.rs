@@ -20,6 +20,8 @@ pub mod plan;
 mod settings;
 mod table;
 mod template;
+#[cfg(test)]
+mod tests;
 mod value;
 mod yaml;
 
