@@ -33,6 +33,9 @@ mod schema;
 mod tables;
 mod volatile;
 
+#[cfg(test)]
+mod tests;
+
 pub use chunk::{ChunkWriter, JobMeta, JobRows, Outcome, Status};
 pub use dataset::{Dataset, Done};
 pub use error::RecordError;
