@@ -18,6 +18,7 @@
 //! [`Observations`]: crate::sim::observe::Observations
 
 mod chunk;
+mod compare;
 mod dataset;
 mod error;
 mod export;
@@ -37,6 +38,7 @@ mod volatile;
 mod tests;
 
 pub use chunk::{ChunkWriter, JobMeta, JobRows, Outcome, Status};
+pub use compare::{Difference, What};
 pub use dataset::{Dataset, Done};
 pub use error::RecordError;
 pub use export::Exported;

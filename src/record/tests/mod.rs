@@ -23,7 +23,7 @@ const PLAN: &str = "0123456789abcdef";
 /// Intervals a job of [`observed`] has.
 const INTERVALS: u64 = 3;
 
-fn meta(job: u64, tables: &str, interval: u64) -> JobMeta {
+pub(super) fn meta(job: u64, tables: &str, interval: u64) -> JobMeta {
     JobMeta {
         id: JobId(job),
         repetition: job % 2,
@@ -36,7 +36,7 @@ fn meta(job: u64, tables: &str, interval: u64) -> JobMeta {
 }
 
 /// A few rows in every table, with values that tell jobs and intervals apart.
-fn observed(job: u64, interval: u64) -> Observations {
+pub(super) fn observed(job: u64, interval: u64) -> Observations {
     let ends = || (1..=INTERVALS).map(move |i| i * interval);
     let occupancy = |sim_time: u64, limit: u64| Occupancy {
         sim_time,
