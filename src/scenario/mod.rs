@@ -8,8 +8,10 @@
 //! that JSON with its keys sorted is what a job's identity is computed over.
 
 pub mod attributes;
+pub mod links;
 mod nic;
 mod record;
+pub mod startup;
 mod switch;
 mod topology;
 mod traffic;
