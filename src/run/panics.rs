@@ -37,7 +37,12 @@ fn install() {
 }
 
 fn describe(info: &PanicHookInfo<'_>) -> String {
-    let message = info.payload_as_str().unwrap_or("(no message)");
+    let payload = info.payload();
+    let message = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no message)");
     match info.location() {
         Some(at) => format!("panic at {}:{}: {message}", short(at.file()), at.line()),
         None => format!("panic: {message}"),

@@ -36,10 +36,12 @@ impl Work for Mock {
     }
 }
 
+type Part = Vec<(usize, Outcome<u64>)>;
+
 /// Parts by their jobs, in order of publication; `Err` at the n-th call of a kind.
 #[derive(Default)]
 struct Parts {
-    parts: Mutex<Vec<Vec<(usize, Outcome<u64>)>>>,
+    parts: Mutex<Vec<Part>>,
     pushes: AtomicUsize,
     publications: AtomicUsize,
     opened: AtomicUsize,
@@ -63,7 +65,7 @@ impl Parts {
 }
 
 impl Sink<u64> for Parts {
-    type Open = Vec<(usize, Outcome<u64>)>;
+    type Open = Part;
     type Error = String;
     fn open(&self) -> Result<Self::Open, String> {
         let open = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
