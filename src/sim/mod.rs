@@ -5,3 +5,4 @@
 
 pub mod observe;
 pub mod random;
+pub mod traffic;
