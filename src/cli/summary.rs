@@ -76,8 +76,13 @@ fn heading(view: View<'_>, rows: &BTreeMap<JobId, JobRow>) -> String {
         }
     }
     let excluded = view.points.iter().filter(|point| point.job.is_none()).count();
-    let mut parts: Vec<String> =
-        by_status.iter().map(|(status, n)| format!("{} {status}", thousands(*n as i128))).collect();
+    // `ok` first, then by how much they call for action.
+    let mut parts: Vec<String> = ["ok", "infeasible", "budget", "failed", "quarantined"]
+        .iter()
+        .filter_map(|&status| {
+            Some(format!("{} {status}", thousands(*by_status.get(status)? as i128)))
+        })
+        .collect();
     if missing > 0 {
         parts.push(format!("{} outstanding", thousands(missing as i128)));
     }
@@ -354,7 +359,28 @@ mod tests {
             reason: Some("HeadRoomPerPortLimit: too much".into()),
             ..JobRow::default()
         };
-        insta::assert_snapshot!(text_of(&f), @"");
+        insta::assert_snapshot!(text_of(&f), @r##"
+        headroom: 4 points, 4 jobs: 3 ok, 1 infeasible
+
+          HeadRoomPerPortLimit  drops  paused  peak headroom
+                          16KB  3,000  25.0 %           16KB
+                          32KB  1,500  25.1 %           16KB
+                          48KB      0  25.2 %           16KB
+                          64KB      -       -              -  infeasible
+
+          most drops    3,000 drops  HeadRoomPerPortLimit=16KB
+          fewest drops      0 drops  HeadRoomPerPortLimit=48KB
+          most paused        25.2 %  HeadRoomPerPortLimit=48KB
+          least paused       25.0 %  HeadRoomPerPortLimit=16KB
+
+        1 job not runnable on this switch:
+          0000000000001003  HeadRoomPerPortLimit=64KB: HeadRoomPerPortLimit: too much
+
+        data    out/headroom
+        polars  pl.scan_parquet("out/headroom/points.parquet").join(pl.scan_parquet("out/headroom/jobs/*.parquet"), on="job_id").collect()
+        duckdb  SELECT * FROM 'out/headroom/points.parquet' JOIN 'out/headroom/jobs/*.parquet' USING (job_id)
+        more    poolsweep export --csv out/headroom --out CSV_DIR; poolsweep repro JOB_ID --data out/headroom
+        "##);
     }
 
     #[test]
@@ -364,7 +390,20 @@ mod tests {
         f.points[49].excluded_by = Some("a < b".into());
         f.jobs.pop();
         f.rows.remove(&JobId(0x1000 + 48));
-        insta::assert_snapshot!(text_of(&f), @"");
+        insta::assert_snapshot!(text_of(&f), @r##"
+        headroom: 50 points, 49 jobs: 48 ok, 1 outstanding
+        1 point excluded by the sweep's constraints
+
+          most drops    3,000 drops  HeadRoomPerPortLimit=16KB
+          fewest drops      0 drops  HeadRoomPerPortLimit=48KB (first of 46)
+          most paused        29.7 %  HeadRoomPerPortLimit=768KB
+          least paused       25.0 %  HeadRoomPerPortLimit=16KB
+
+        data    out/headroom
+        polars  pl.scan_parquet("out/headroom/points.parquet").join(pl.scan_parquet("out/headroom/jobs/*.parquet"), on="job_id").collect()
+        duckdb  SELECT * FROM 'out/headroom/points.parquet' JOIN 'out/headroom/jobs/*.parquet' USING (job_id)
+        more    poolsweep export --csv out/headroom --out CSV_DIR; poolsweep repro JOB_ID --data out/headroom
+        "##);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How often reporters get a tick and the stop flag is looked at for reporting.
 const TICK: Duration = Duration::from_millis(100);
@@ -71,9 +71,13 @@ pub struct Finished<T> {
     pub job: usize,
     /// How it went.
     pub outcome: Outcome<T>,
-    /// Wall time. For `timings` only.
+    /// Number of the worker. For `timings` only, as all below.
+    pub worker: usize,
+    /// When it began.
+    pub start: SystemTime,
+    /// Wall time.
     pub wall: Duration,
-    /// CPU time of its thread. For `timings` only.
+    /// CPU time of its thread.
     pub cpu: Duration,
 }
 
@@ -144,9 +148,9 @@ where
         let sender = sender;
         match pool(threads) {
             Some(pool) => {
-                pool.broadcast(|_| state.worker(&sender));
+                pool.broadcast(|context| state.worker(context.index(), &sender));
             }
-            None => state.worker(&sender),
+            None => state.worker(0, &sender),
         }
         state.finish_partial(&sender);
     });
@@ -259,7 +263,7 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
         }
     }
 
-    fn worker(&self, events: &Sender<Event>) {
+    fn worker(&self, worker: usize, events: &Sender<Event>) {
         while !self.halt.load(Ordering::Relaxed) {
             if self.stop.load(Ordering::Relaxed) {
                 // Nothing is lost if every job was started before the signal came.
@@ -273,7 +277,7 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
                 return;
             };
             let task = self.chunks[chunk].tasks[place];
-            let finished = self.run(task);
+            let finished = self.run(task, worker);
             self.count(&task, &finished.outcome, events);
             if let Err(error) = self.deliver(chunk, place, finished, events) {
                 lock(&self.error).get_or_insert(error);
@@ -282,18 +286,18 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
         }
     }
 
-    fn run(&self, task: Task) -> Finished<W::Output> {
+    fn run(&self, task: Task, worker: usize) -> Finished<W::Output> {
         let job = task.job;
-        if !task.runs {
-            let none = Duration::ZERO;
-            return Finished { job, outcome: Outcome::Infeasible, wall: none, cpu: none };
-        }
-        let (wall, cpu) = (Instant::now(), ThreadTime::now());
-        let outcome = match panics::catch(|| self.work.run(job)) {
-            Ok(Ok(output)) => Outcome::Ran(output),
-            Ok(Err(message)) | Err(message) => Outcome::Failed(message),
+        let (start, wall, cpu) = (SystemTime::now(), Instant::now(), ThreadTime::now());
+        let outcome = if !task.runs {
+            Outcome::Infeasible
+        } else {
+            match panics::catch(|| self.work.run(job)) {
+                Ok(Ok(output)) => Outcome::Ran(output),
+                Ok(Err(message)) | Err(message) => Outcome::Failed(message),
+            }
         };
-        Finished { job, outcome, wall: wall.elapsed(), cpu: cpu.elapsed() }
+        Finished { job, outcome, worker, start, wall: wall.elapsed(), cpu: cpu.elapsed() }
     }
 
     fn count(&self, task: &Task, outcome: &Outcome<W::Output>, events: &Sender<Event>) {

@@ -11,6 +11,7 @@ mod executor;
 pub mod interrupt;
 mod panics;
 pub mod progress;
+pub mod recorder;
 
 pub use chunks::{Chunk, Task};
 pub use events::{Event, Reporter, Stop};
