@@ -46,7 +46,8 @@ pub struct Amount {
 }
 
 /// Reads the unsigned decimal number a text begins with: digits, decimals after a point, and a
-/// power of ten (`1.5e-6`). Exact.
+/// power of ten (`1.5e-6`). Exact. A comma ends the number, as in a list: see
+/// [`refuse_comma`] for where it cannot be one.
 ///
 /// # Errors
 ///
@@ -60,9 +61,6 @@ pub fn scan_amount(text: &str) -> Result<Amount, AmountError> {
     }
     if mantissa.contains('_') {
         return Err(AmountError::Separator(mantissa.replace('_', "")));
-    }
-    if bytes.get(end) == Some(&b',') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
-        return Err(AmountError::Comma);
     }
     let (integer, fraction) = match mantissa.split_once('.') {
         None => (mantissa, ""),
@@ -96,6 +94,18 @@ pub fn scan_amount(text: &str) -> Result<Amount, AmountError> {
     let value = scale(mantissa, power.checked_sub(shift).ok_or(AmountError::TooLong)?)
         .ok_or(AmountError::TooLong)?;
     Ok(Amount { value, len: end })
+}
+
+/// Refuses the comma of `1,000`, given what follows the number.
+///
+/// # Errors
+///
+/// [`AmountError::Comma`].
+pub fn refuse_comma(rest: &str) -> Result<(), AmountError> {
+    match rest.strip_prefix(',') {
+        Some(digits) if digits.starts_with(|c: char| c.is_ascii_digit()) => Err(AmountError::Comma),
+        _ => Ok(()),
+    }
 }
 
 /// `mantissa` × 10^`power`.

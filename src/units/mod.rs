@@ -21,7 +21,7 @@ mod decimal;
 mod error;
 mod spelling;
 
-pub use decimal::{Amount, AmountError, format_rational, scan_amount};
+pub use decimal::{Amount, AmountError, format_rational, refuse_comma, scan_amount};
 pub use error::UnitError;
 pub use spelling::{Dimension, Unit, format_quantity, scan_unit};
 

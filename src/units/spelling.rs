@@ -1,6 +1,6 @@
 //! The unit words: which there are, which are refused and what to write instead.
 
-use super::decimal::{AmountError, format_decimal, scan_amount};
+use super::decimal::{AmountError, format_decimal, refuse_comma, scan_amount};
 use super::error::UnitError;
 use super::{Rational, format_rational};
 use num_traits::CheckedMul;
@@ -133,33 +133,42 @@ fn hint(word: &str) -> String {
         .unwrap_or_default();
     let p = prefix.as_str();
     // `GBps`, `GB/s`: a capital B before "per second" is a rate in bytes.
-    if ["B/s", "Bps", "iB/s", "iBps"].iter().any(|tail| word.ends_with(tail)) && word.len() <= 5 {
+    if ["B/s", "Bps"].iter().any(|tail| word.ends_with(tail)) && word.len() <= 5 {
         return format!("rates are in bits per second: multiply by 8 and write `{p}bps`");
     }
     match lower.as_str() {
-        "m" | "min" | "mins" | "minute" | "minutes" => {
-            "`m` may be a minute, a metre or a thousandth: write times in `s` or `ms`, a cable as its delay in `ns`".into()
+        "k" | "m" | "g" | "t" if word != "m" => {
+            let bytes = if p == "T" { "G" } else { p };
+            format!("write `{bytes}B` for bytes or `{p}bps` for a rate")
         }
-        "h" | "hour" | "hours" | "sec" | "secs" | "second" | "seconds" => "write times in `s`".into(),
+        "m" | "min" | "mins" | "minute" | "minutes" => concat!(
+            "`m` may be a minute, a metre or a thousandth: ",
+            "write times in `s` or `ms`, a cable as its delay in `ns`"
+        )
+        .into(),
+        "h" | "hour" | "hours" | "sec" | "secs" | "second" | "seconds" => {
+            "write times in `s`".into()
+        }
         "\u{b5}s" | "\u{3bc}s" | "usec" => "write `us`".into(),
         "msec" => "write `ms`".into(),
         "nsec" => "write `ns`".into(),
         "psec" => "write `ps`".into(),
-        "k" | "g" | "t" => format!("write `{p}B` for bytes or `{p}bps` for a rate"),
         "b" => "write `B` for bytes or `bps` for a rate".into(),
         "kb" | "mb" | "gb" if word.ends_with('b') => {
             format!("write `{p}B` for bytes or `{p}bps` for a rate")
         }
         "tb" if word.ends_with('b') => "write `GB` for bytes or `Tbps` for a rate".into(),
         "kib" | "mib" | "gib" => format!("write `{p}iB`"),
-        "tb" | "tib" => format!("the largest byte units are `GB` and `GiB`; 1 {word} is {}", if lower == "tb" { "1000GB" } else { "1024GiB" }),
+        "tb" => "the largest decimal unit is `GB`: 1 TB is 1000GB".into(),
+        "tib" => "the largest binary unit is `GiB`: 1 TiB is 1024GiB".into(),
         "byte" | "bytes" => "write `B`".into(),
         "bit" | "bits" | "kbit" | "mbit" | "gbit" | "tbit" => {
             let p = if lower.starts_with('b') { "" } else { p };
             format!("write `{p}bps` for a rate, and bytes in `B`, `KB`, `MB` or `GB`")
         }
         _ => {
-            let squeezed = lower.replace("bit/s", "bps").replace("b/s", "bps").replace("bits/s", "bps");
+            let squeezed =
+                lower.replace("bits/s", "bps").replace("bit/s", "bps").replace("b/s", "bps");
             UNITS
                 .iter()
                 .find(|unit| unit.word.to_lowercase() == squeezed)
@@ -192,6 +201,7 @@ pub(super) fn parse(text: &str, expected: Dimension) -> Result<Rational, UnitErr
         return Err(UnitError::Negative { text: text.to_owned() });
     }
     let word = &unsigned[amount.len..];
+    refuse_comma(word).map_err(fail)?;
     if word.is_empty() {
         // Zero needs no unit to be understood, but a file with `0` for a time reads worse.
         return Err(UnitError::MissingUnit {

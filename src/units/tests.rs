@@ -62,11 +62,14 @@ fn every_unit_has_its_exact_size() {
 #[test]
 fn wrong_spellings_are_refused_with_the_right_one() {
     type Reader = fn(&str) -> Result<u64, String>;
-    let cases: [(Reader, &str, &str); 34] = [
+    let cases: [(Reader, &str, &str); 37] = [
         (bytes, "64kb", "write `KB` for bytes or `Kbps` for a rate"),
         (bytes, "64Kb", "write `KB` for bytes or `Kbps` for a rate"),
         (bytes, "64kB", "write `KB`"),
         (bytes, "64K", "write `KB` for bytes"),
+        (bytes, "64M", "write `MB` for bytes or `Mbps` for a rate"),
+        (rate, "1T", "write `GB` for bytes or `Tbps` for a rate"),
+        (rate, "40Gbits/s", "write `Gbps`"),
         (bytes, "1TB", "1000GB"),
         (bytes, "1Tb", "write `GB` for bytes or `Tbps` for a rate"),
         (bytes, "64kib", "write `KiB`"),

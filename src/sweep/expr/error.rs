@@ -12,7 +12,7 @@ const SHOWN: usize = 100;
 /// Displays as the message, the expression, and carets under the part that is wrong:
 ///
 /// ```text
-/// `+` needs two values of one kind: these are a byte count and a time
+/// `+` between a byte count and a time
 ///   64KB + 500ns
 ///        ^
 /// ```

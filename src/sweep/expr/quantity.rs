@@ -2,7 +2,7 @@
 
 use super::error::ExprError;
 use super::value::Value;
-use crate::units::{AmountError, Rational, Unit, scan_amount, scan_unit};
+use crate::units::{AmountError, Rational, Unit, refuse_comma, scan_amount, scan_unit};
 use num_traits::CheckedDiv;
 use std::ops::Range;
 
@@ -44,6 +44,9 @@ pub fn parse_quantity(text: &str) -> Result<Value, ExprError> {
     let signed = |value: Rational| if trimmed.starts_with('-') { -value } else { value };
     let unit_at = sign + amount.len;
     let rest = &trimmed[unit_at..];
+    if let Err(error) = refuse_comma(rest) {
+        return fail(error.to_string(), 0..trimmed.len());
+    }
     if rest.is_empty() {
         return Ok(Value::Number(signed(amount.value)));
     }

@@ -1,0 +1,193 @@
+//! Flows that are under way: what they still have to send and what has become of the rest.
+//!
+//! Owns a slab of live flows; a slot is reused once every byte of its flow has been delivered or
+//! dropped, so memory follows the flows under way, not the flows of the job.
+
+use super::observe::FlowRow;
+use super::switch::route::FlowHashes;
+use super::traffic::FlowStart;
+
+/// A flow under way.
+#[derive(Debug, Clone, Copy)]
+pub struct Flow {
+    /// IP bytes not yet committed to a frame.
+    pub remaining: u64,
+    /// IP bytes received.
+    pub received: u64,
+    /// IP bytes dropped.
+    pub lost: u64,
+    /// When a rate-capped flow may send its next packet.
+    pub due: u64,
+    /// Receiving host.
+    pub dst: u32,
+    /// What equal-cost choices depend on.
+    pub hashes: FlowHashes,
+    /// Its fixed properties.
+    pub spec: FlowStart,
+    /// Packets committed to frames by the sender.
+    pub sent_packets: u64,
+    /// Their IP bytes.
+    pub sent_bytes: u64,
+    /// Packets received.
+    pub received_packets: u64,
+    /// Packets received with CE.
+    pub received_ce: u64,
+    /// Arrival of the last byte.
+    pub end: Option<u64>,
+}
+
+/// Live flows by slot, and what is kept of the others.
+#[derive(Debug, Default)]
+pub struct FlowTable {
+    slots: Vec<Flow>,
+    free: Vec<u32>,
+    /// Slots in use.
+    live: u64,
+    /// Flows taken from the source that have not joined their host's turn yet.
+    pub announced: u64,
+    /// Flows that have started.
+    pub started: u64,
+    /// Flows that have completed.
+    pub finished: u64,
+    /// Completion times of flows that completed at or after `measure_from`, as they completed.
+    pub completion_times: Vec<u64>,
+    /// End of the warm-up, ps.
+    pub measure_from: u64,
+    rows: Option<Vec<FlowRow>>,
+    hashed: bool,
+}
+
+impl FlowTable {
+    /// An empty table; `keep_rows` asks for a row a flow, `hashed` for the hashes behind
+    /// equal-cost choices.
+    pub fn new(keep_rows: bool, hashed: bool) -> FlowTable {
+        FlowTable { rows: keep_rows.then(Vec::new), hashed, ..FlowTable::default() }
+    }
+
+    /// Flows with bytes that are neither delivered nor dropped, and flows about to start.
+    pub fn unfinished(&self) -> u64 {
+        self.live + self.announced
+    }
+
+    /// Flows with bytes that are neither delivered nor dropped.
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Adds a flow that starts.
+    #[inline]
+    pub fn open(&mut self, spec: FlowStart) -> u32 {
+        let hashes = if self.hashed { FlowHashes::of(&spec) } else { FlowHashes::default() };
+        let flow = Flow {
+            remaining: spec.bytes,
+            received: 0,
+            lost: 0,
+            due: spec.start,
+            dst: spec.dst,
+            hashes,
+            spec,
+            sent_packets: 0,
+            sent_bytes: 0,
+            received_packets: 0,
+            received_ce: 0,
+            end: None,
+        };
+        self.live += 1;
+        self.announced -= 1;
+        self.started += 1;
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = flow;
+            slot
+        } else {
+            self.slots.push(flow);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 flows under way")
+        }
+    }
+
+    /// A flow by slot.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &Flow {
+        &self.slots[slot as usize]
+    }
+
+    /// A flow by slot, to change.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut Flow {
+        &mut self.slots[slot as usize]
+    }
+
+    /// A packet of `ip` bytes has been received at `at`.
+    #[inline]
+    pub fn receive(&mut self, slot: u32, ip: u64, ce: bool, at: u64) {
+        let flow = &mut self.slots[slot as usize];
+        flow.received += ip;
+        flow.received_packets += 1;
+        flow.received_ce += u64::from(ce);
+        if flow.received == flow.spec.bytes {
+            flow.end = Some(at);
+            self.finished += 1;
+            if at >= self.measure_from {
+                self.completion_times.push(at - flow.spec.start);
+            }
+            self.close(slot);
+        } else if flow.received + flow.lost == flow.spec.bytes {
+            self.close(slot);
+        }
+    }
+
+    /// A packet of `ip` bytes has been dropped.
+    #[inline]
+    pub fn lose(&mut self, slot: u32, ip: u64) {
+        let flow = &mut self.slots[slot as usize];
+        flow.lost += ip;
+        if flow.received + flow.lost == flow.spec.bytes {
+            self.close(slot);
+        }
+    }
+
+    fn close(&mut self, slot: u32) {
+        let flow = &self.slots[slot as usize];
+        if let Some(rows) = &mut self.rows {
+            rows.push(row(flow));
+        }
+        self.live -= 1;
+        self.free.push(slot);
+    }
+
+    /// Every flow under way.
+    pub fn live_flows(&self) -> impl Iterator<Item = &Flow> {
+        let mut free = vec![false; self.slots.len()];
+        for &slot in &self.free {
+            free[slot as usize] = true;
+        }
+        self.slots.iter().zip(free).filter(|(_, free)| !free).map(|(flow, _)| flow)
+    }
+
+    /// Rows of every flow that has started, in order of their ids.
+    pub fn into_rows(self) -> Vec<FlowRow> {
+        let live: Vec<FlowRow> = self.live_flows().map(row).collect();
+        let Some(mut rows) = self.rows else { return Vec::new() };
+        rows.extend(live);
+        rows.sort_unstable_by_key(|r| r.flow_id);
+        rows
+    }
+}
+
+fn row(flow: &Flow) -> FlowRow {
+    FlowRow {
+        flow_id: flow.spec.id,
+        pattern: flow.spec.pattern,
+        src: flow.spec.src,
+        dst: flow.spec.dst,
+        tc: flow.spec.tc,
+        bytes: flow.spec.bytes,
+        start: flow.spec.start,
+        end: flow.end,
+        sent_packets: flow.sent_packets,
+        sent_bytes: flow.sent_bytes,
+        received_packets: flow.received_packets,
+        received_bytes: flow.received,
+        received_trimmed: 0,
+        received_ce: flow.received_ce,
+    }
+}

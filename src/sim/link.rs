@@ -1,0 +1,62 @@
+//! Serialization and pause times of a link's end.
+
+use super::packet::PAUSE_QUANTA;
+
+/// ps × bit/s of one byte: 8 bits at 1 bit/s take 8·10^12 ps.
+const PS_PER_BYTE_AT_1BPS: u64 = 8_000_000_000_000;
+
+/// Rate and delay of a link as its transmitter sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line {
+    /// bit/s.
+    pub rate: u64,
+    /// One-way propagation, ps.
+    pub delay: u64,
+    /// Whole ps a byte takes, or 0 where it is not whole.
+    ps_per_byte: u64,
+}
+
+impl Line {
+    /// A line of a positive rate.
+    pub fn new(rate: u64, delay: u64) -> Line {
+        let whole = PS_PER_BYTE_AT_1BPS.is_multiple_of(rate);
+        Line { rate, delay, ps_per_byte: if whole { PS_PER_BYTE_AT_1BPS / rate } else { 0 } }
+    }
+
+    /// Time to serialize `wire` bytes, ps, rounded up.
+    #[inline]
+    pub fn serialize(&self, wire: u64) -> u64 {
+        if self.ps_per_byte != 0 { wire * self.ps_per_byte } else { spacing(wire, self.rate) }
+    }
+
+    /// How long a pause of the full quanta lasts from its arrival, ps.
+    pub fn pause_time(&self) -> u64 {
+        let bits = u128::from(PAUSE_QUANTA) * 512 * 1_000_000_000_000;
+        let rate = u128::from(self.rate);
+        u64::try_from(bits.div_ceil(rate)).unwrap_or(u64::MAX / 4) + self.delay
+    }
+}
+
+/// Time `wire` bytes take at a rate, ps, rounded up.
+///
+/// `wire` is at most a frame (65,553 B), so the product fits a u64.
+#[inline]
+pub fn spacing(wire: u64, rate: u64) -> u64 {
+    (wire * PS_PER_BYTE_AT_1BPS).div_ceil(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documented_times() {
+        let line = Line::new(400_000_000_000, 500_000);
+        assert_eq!(line.serialize(4_202), 84_040);
+        assert_eq!(line.pause_time(), 84_384_800);
+        assert_eq!(line.pause_time() / 2, 42_192_400);
+        assert_eq!(Line::new(400_000_000_000, 100_000).pause_time(), 83_984_800);
+        // 62 B at 7 Gbps: 70,857.14… ps, rounded up.
+        assert_eq!(Line::new(7_000_000_000, 0).serialize(62), 70_858);
+    }
+}

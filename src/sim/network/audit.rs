@@ -1,0 +1,86 @@
+//! Conservation, recomputed from scratch.
+//!
+//! Owns no state: sums what is inside and compares it with what went in and out and with every
+//! counter. Tests call it after every event.
+
+use super::Network;
+use crate::sim::event::EventList;
+use crate::sim::meter::Depth;
+use crate::sim::packet::Frame;
+use crate::sim::switch::buffer::BufferManager;
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// Checks that IP bytes in = out + dropped + inside, and that every counter of every buffer
+    /// equals what is really there. Costs a walk over everything.
+    pub fn audit(&self) -> Result<(), String> {
+        let flow = self.flows.live_flows();
+        let (mut inside, committed) =
+            (0u64, self.hosts.iter().map(|h| h.committed_bytes).sum::<u64>());
+        let stride = 8;
+        let mut queued = vec![0u64; self.ports.len() * stride];
+        let mut brought = vec![0u64; self.ports.len() * stride];
+        for (port, p) in self.ports.iter().enumerate() {
+            let switch = &self.switches[p.switch as usize];
+            let sending = match p.sending {
+                Frame::Data(packet) if p.busy => Some(packet),
+                _ => None,
+            };
+            let queues = self.queues[port * 8..port * 8 + 8].iter().flatten().copied();
+            for packet in queues.chain(sending) {
+                let pool = switch.manager.pool_of(packet.tc);
+                queued[port * stride + pool] += packet.charged();
+                let from = switch.first_port + usize::from(packet.in_port);
+                brought[from * stride + pool] += packet.charged();
+                inside += u64::from(packet.ip);
+            }
+        }
+        let in_flight = self.inbound.iter().chain(&self.host_inbound).flatten();
+        inside += in_flight
+            .filter_map(|(_, frame)| match frame {
+                Frame::Data(packet) => Some(u64::from(packet.ip)),
+                Frame::Pfc(_) => None,
+            })
+            .sum::<u64>();
+        inside += self.receivers.iter().flatten().map(|r| r.held()).sum::<u64>();
+        inside += self.tally.beyond_end;
+        let (out, dropped) = (self.tally.delivered_ip, self.tally.dropped_ip);
+        if committed != out + dropped + inside {
+            return Err(format!(
+                "at {} ps: {committed} B in, {out} B out + {dropped} B dropped + {inside} B inside",
+                self.now
+            ));
+        }
+        let live: u64 = flow.map(|f| f.spec.bytes - f.remaining - f.received - f.lost).sum();
+        if live != inside {
+            return Err(format!("flows miss {live} B, {inside} B are inside"));
+        }
+        for switch in &self.switches {
+            let mut totals = [(0u64, 0u64); 8];
+            for local in 0..switch.ports {
+                for (pool, total) in totals.iter_mut().enumerate() {
+                    let (occupancy, headroom, queue) = switch.manager.held(local, pool);
+                    let at = (switch.first_port + local) * stride + pool;
+                    if occupancy + headroom != brought[at] || queue != queued[at] {
+                        return Err(format!(
+                            "node {} port {local} pool {pool}: occupancy {occupancy} + headroom \
+                             {headroom} for {} B inside, queue {queue} for {} B queued",
+                            switch.node, brought[at], queued[at]
+                        ));
+                    }
+                    total.0 += occupancy;
+                    total.1 += queue;
+                }
+            }
+            for (pool, total) in totals.iter().enumerate() {
+                if switch.manager.pool_held(pool) != *total {
+                    return Err(format!(
+                        "node {} pool {pool}: {:?} for {total:?} over its ports",
+                        switch.node,
+                        switch.manager.pool_held(pool)
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

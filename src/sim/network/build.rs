@@ -1,0 +1,297 @@
+//! Lays a network out from a scenario.
+
+use super::hosts::{Behaviour, Holding, HostSide};
+use super::pause::Pauses;
+use super::tally::{INTERVAL, Plan, Tally, WARM_UP};
+use super::{Network, Peer, Port, Switch, order};
+use crate::scenario::links::{LinksError, NetworkPlan, network};
+use crate::scenario::startup::{Startup, StartupError};
+use crate::scenario::{Nic, Scenario, Table, Until};
+use crate::sim::event::{EventList, Kind, NEVER, Ranks};
+use crate::sim::flows::FlowTable;
+use crate::sim::host::receiver::{Receiver, ReceiverSettings};
+use crate::sim::host::sender::Sender;
+use crate::sim::link::Line;
+use crate::sim::meter::{Depth, Gauges};
+use crate::sim::observe::Observations;
+use crate::sim::packet::{Frame, PfcFrame};
+use crate::sim::random::Seeds;
+use crate::sim::switch::buffer::BufferManager;
+use crate::sim::switch::ecn::Marker;
+use crate::sim::switch::route::Routes;
+use crate::sim::traffic::{FlowSource, Traces, TrafficError};
+use std::collections::{BinaryHeap, VecDeque};
+use std::marker::PhantomData;
+use thiserror::Error;
+
+/// Why a scenario cannot be simulated. Everything here is also refused by the scenario's checks.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The topology.
+    #[error("{attribute}: {value}: {rule}", attribute = .0.attribute, value = .0.value, rule = .0.rule)]
+    Links(LinksError),
+    /// The switch's start-up.
+    #[error(transparent)]
+    Startup(#[from] StartupError),
+    /// The traffic.
+    #[error(transparent)]
+    Traffic(#[from] TrafficError),
+    /// Simulated time does not fit the event keys.
+    #[error(
+        "duration: {duration} ps is beyond what {ports} switch ports leave room for: \
+         at most {most} ps"
+    )]
+    TooLong {
+        /// Asked for, ps.
+        duration: u64,
+        /// Switch ports.
+        ports: usize,
+        /// Allowed, ps.
+        most: u64,
+    },
+}
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// A network at time 0. `manager` makes the buffer manager of a switch from its start-up and
+    /// port count.
+    pub fn new(
+        scenario: &Scenario,
+        seeds: &Seeds,
+        traces: &Traces,
+        manager: impl Fn(&Startup, usize) -> M,
+    ) -> Result<Self, SimError> {
+        let layout = network(scenario).map_err(SimError::Links)?;
+        let port_count: usize = layout.switches.iter().map(|s| s.ports.len()).sum();
+        let host_count = layout.hosts as usize;
+        let ranks = Ranks::new(port_count);
+        // A quarter of the horizon is kept for what is scheduled beyond the end.
+        let most = ranks.horizon() / 4 * 3;
+        if scenario.duration.0 > most {
+            let duration = scenario.duration.0;
+            return Err(SimError::TooLong { duration, ports: port_count, most });
+        }
+
+        let (switches, plan, stride) = switches(scenario, seeds, &layout, manager)?;
+        let (ports, host_port) = ports(&layout);
+        let nics: Vec<Nic> = match scenario.nic.hosts.is_empty() {
+            true => vec![scenario.nic.of_host(0)],
+            false => (0..layout.hosts).map(|host| scenario.nic.of_host(host)).collect(),
+        };
+        let nic = |host: usize| &nics[host.min(nics.len() - 1)];
+        let hosts: Vec<Sender> = host_port
+            .iter()
+            .enumerate()
+            .map(|(host, &port)| Sender::new(host as u32, ports[port as usize].line))
+            .collect();
+        let receivers =
+            (0..host_count).map(|host| receiver(nic(host)).map(Box::new)).collect::<Vec<_>>();
+        let host_rate = |host: u32| hosts[host as usize].line().rate;
+        let source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
+        let routes = Routes::new(&layout, scenario.switch.ecmp_hash_method);
+        let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.needs_hashes());
+        flows.measure_from = scenario.warm_up.0;
+        let end_time = scenario.duration.0;
+        let mut network = Network {
+            now: 0,
+            list: E::with_slots(ranks.slots()),
+            rare: BinaryHeap::new(),
+            rare_key: NEVER,
+            end_key: ranks.rare(end_time, Kind::Report),
+            end_time,
+            drain: scenario.until == Until::Drained,
+            drained: false,
+            last_done: 0,
+            events: 0,
+            budget: scenario.budget.events,
+            switches,
+            queues: vec![VecDeque::new(); port_count * 8],
+            pfc_queues: vec![VecDeque::new(); port_count],
+            inbound: vec![VecDeque::new(); port_count],
+            averages: vec![0.0; port_count * stride],
+            stride,
+            routes,
+            announced: vec![None; host_count],
+            host_side: host_side(host_count, nic),
+            host_inbound: vec![VecDeque::new(); host_count],
+            receivers,
+            flows,
+            source,
+            pauses: Pauses::new(host_count, port_count),
+            effects: vec![VecDeque::new(); host_count + port_count],
+            switch_response: scenario.switch.pfc_response_time.0,
+            gauges: Gauges::new(if D::PORTS { port_count * stride * 3 } else { 0 }),
+            switch_gauges: Gauges::new(if D::SWITCHES {
+                layout.switches.len() * Self::switch_gauge_stride(stride)
+            } else {
+                0
+            }),
+            tally: Tally::new(host_count, port_count, D::SWITCHES, &plan),
+            plan,
+            interval_start: 0,
+            rows: Observations::default(),
+            depth: PhantomData,
+            ranks,
+            ports,
+            hosts,
+            host_port,
+        };
+        network.arm();
+        Ok(network)
+    }
+
+    /// Schedules everything that is known at time 0.
+    fn arm(&mut self) {
+        if self.plan.interval > 0 {
+            self.schedule(self.plan.interval, Kind::Report, INTERVAL);
+        }
+        if self.plan.warm_up > 0 {
+            self.schedule(self.plan.warm_up, Kind::Report, WARM_UP);
+        }
+        let holds: Vec<(u32, Holding)> =
+            self.host_side.holds.iter().map(|(&host, hold)| (host, hold.clone())).collect();
+        for (host, hold) in holds {
+            for tc in hold.classes {
+                self.schedule(hold.from, Kind::Refresh, order(host, 0, tc));
+            }
+        }
+        for host in 0..self.hosts.len() {
+            self.announce(host as u32, self.host_port[host] as usize);
+        }
+    }
+
+    /// The job ends at `time`.
+    pub(super) fn end_at(&mut self, time: u64) {
+        self.end_time = time;
+        self.end_key = self.ranks.rare(time, Kind::Report);
+        self.drained = true;
+    }
+}
+
+type Switches<M> = (Vec<Switch<M>>, Plan, usize);
+
+/// The switches of a layout, what is to be recorded of them, and the pools a port.
+fn switches<M>(
+    scenario: &Scenario,
+    seeds: &Seeds,
+    layout: &NetworkPlan,
+    manager: impl Fn(&Startup, usize) -> M,
+) -> Result<Switches<M>, StartupError> {
+    let record = &scenario.record;
+    let buffer = &scenario.switch.shared_buffer_manager;
+    let tables =
+        [Table::PortBuffers, Table::SwitchBuffers, Table::Drops, Table::Pfc, Table::PortCounters];
+    let any = tables.iter().any(|&table| record.has(table));
+    let interval = record.interval.unwrap_or(buffer.buffer_stats_report_interval).0;
+    let mut plan = Plan {
+        interval: if any { interval } else { 0 },
+        zeros: record.zeros,
+        port_buffers: record.has(Table::PortBuffers),
+        switch_buffers: record.has(Table::SwitchBuffers),
+        drops: record.has(Table::Drops),
+        pfc: record.has(Table::Pfc),
+        port_counters: record.has(Table::PortCounters),
+        warm_up: scenario.warm_up.0,
+        ..Plan::default()
+    };
+    let mut made = Vec::with_capacity(layout.switches.len());
+    let (mut first_port, mut stride) = (0, 1);
+    for switch in &layout.switches {
+        let ports = switch.ports.len();
+        let startup = Startup::new(&scenario.switch, ports as u32)?;
+        plan.lossless = startup.lossless;
+        // u64::MAX marks a pool that does not exist.
+        let mut limits = [[u64::MAX; 3]; 8];
+        let mut sizes = [0; 8];
+        for (index, pool) in startup.pools.iter().enumerate() {
+            let Some(pool) = pool else { continue };
+            let lossless = pool.priority_group != 0;
+            let ingress = if lossless { startup.xoff } else { pool.size };
+            limits[index] = [ingress, pool.static_limit, pool.headroom_per_port];
+            sizes[index] = pool.size;
+            stride = stride.max(index + 1);
+        }
+        plan.limits.push(limits);
+        plan.sizes.push((sizes, startup.total));
+        let stream = seeds.switch_stream(switch.node, "ecn");
+        made.push(Switch {
+            manager: manager(&startup, ports),
+            marker: Marker::new(&scenario.switch.ecn_handler, &startup, stream),
+            first_port,
+            ports,
+            node: switch.node,
+        });
+        first_port += ports;
+    }
+    Ok((made, plan, stride))
+}
+
+/// Every switch port, and the port of each host.
+fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
+    let mut first = Vec::with_capacity(layout.switches.len());
+    let mut count = 0;
+    for switch in &layout.switches {
+        first.push(count);
+        count += switch.ports.len() as u32;
+    }
+    let mut ports = Vec::with_capacity(count as usize);
+    let mut host_port = vec![0; layout.hosts as usize];
+    for (s, switch) in layout.switches.iter().enumerate() {
+        for (local, port) in switch.ports.iter().enumerate() {
+            let link = &layout.links[port.link];
+            let peer = if port.peer.node < layout.hosts {
+                host_port[port.peer.node as usize] = ports.len() as u32;
+                Peer::Host(port.peer.node)
+            } else {
+                Peer::Port(first[(port.peer.node - layout.hosts) as usize] + port.peer.port)
+            };
+            ports.push(Port {
+                line: Line::new(link.rate, link.delay),
+                sending: Frame::Pfc(PfcFrame { tc: 0, pause: false }),
+                busy: false,
+                ready: 0,
+                paused: 0,
+                pfc_waits: false,
+                up: port.up,
+                local: local as u16,
+                switch: s as u32,
+                peer,
+            });
+        }
+    }
+    (ports, host_port)
+}
+
+fn receiver(nic: &Nic) -> Option<Receiver> {
+    let rate = nic.receive_rate?;
+    let classes = nic.pfc_enable_vector.iter().enumerate();
+    Some(Receiver::new(ReceiverSettings {
+        rate: rate.0,
+        pool: nic.receive_pool.0,
+        pfc_classes: classes.fold(0, |mask, (tc, &on)| mask | u8::from(on != 0) << tc),
+        xoff: nic.pfc_static_xoff_threshold,
+        xon: nic.pfc_xon_resume_threshold,
+    }))
+}
+
+fn host_side<'a>(hosts: usize, nic: impl Fn(usize) -> &'a Nic) -> HostSide {
+    let mut side = HostSide { wake_at: vec![0; hosts], ..HostSide::default() };
+    for host in 0..hosts {
+        let nic = nic(host);
+        side.behaviours
+            .push(Behaviour { ignore_pfc: nic.ignore_pfc, response: nic.pfc_response_time.0 });
+        if let Some(hold) = &nic.hold {
+            let holding = Holding {
+                classes: hold.classes.iter().map(|&tc| tc as u8).collect(),
+                from: hold.from.0,
+                until: hold.until.map(|until| until.0),
+            };
+            side.holds.insert(host as u32, holding);
+        }
+        let sends = nic.receive_rate.is_some() && nic.pfc_enable_vector.iter().any(|&on| on != 0);
+        if sends || nic.hold.is_some() {
+            side.pfc_senders.push(host as u32);
+        }
+    }
+    side
+}

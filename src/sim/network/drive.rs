@@ -1,0 +1,80 @@
+//! The loop: the earliest event, again and again.
+
+use super::{Network, order_parts};
+use crate::sim::event::{EventList, Kind, NEVER, Ranked};
+use crate::sim::meter::Depth;
+use crate::sim::switch::buffer::BufferManager;
+use std::cmp::Reverse;
+
+/// Why the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// No event is left before the end of the job.
+    Ended,
+    /// The budget of events ran out.
+    Budget,
+}
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// Handles events until the job ends.
+    pub fn run(&mut self) -> Stop {
+        loop {
+            if let Some(stop) = self.step() {
+                return stop;
+            }
+        }
+    }
+
+    /// Handles one event.
+    #[inline]
+    pub fn step(&mut self) -> Option<Stop> {
+        let slot = self.list.first();
+        let key = slot.min(self.rare_key);
+        if key >= self.end_key {
+            return Some(Stop::Ended);
+        }
+        if self.events == self.budget {
+            return Some(Stop::Budget);
+        }
+        self.events += 1;
+        let now = self.ranks.time(key);
+        debug_assert!(now >= self.now, "time never goes back");
+        self.now = now;
+        match self.ranks.ranked(key) {
+            Ranked::TxEnd(port) => self.tx_end(port),
+            Ranked::Arrival(port) => self.arrival(port),
+            Ranked::Rare => self.rare_event(),
+        }
+        None
+    }
+
+    #[cold]
+    fn rare_event(&mut self) {
+        let Some(Reverse((key, order))) = self.rare.pop() else { return };
+        self.rare_key = self.rare.peek().map_or(NEVER, |top| top.0.0);
+        let (node, port, class) = order_parts(order);
+        let kind = |kind| self.ranks.rare(self.now, kind) == key;
+        let is_host = (node as usize) < self.hosts.len();
+        if kind(Kind::Report) {
+            self.report(order);
+        } else if kind(Kind::Service) {
+            self.service_end(node);
+        } else if kind(Kind::HostArrival) {
+            self.host_arrival(node);
+        } else if kind(Kind::Effect) {
+            self.effect(node, port);
+        } else if kind(Kind::Expiry) {
+            self.expiry(node, port, class);
+        } else if kind(Kind::Refresh) {
+            if is_host {
+                self.host_refresh(node, class);
+            } else {
+                self.refresh(node, port, class);
+            }
+        } else if kind(Kind::FlowStart) {
+            self.wake(node);
+        } else {
+            unreachable!("no other rare kind is scheduled");
+        }
+    }
+}

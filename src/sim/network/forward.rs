@@ -1,0 +1,292 @@
+//! The per-packet path: arrival, admission, scheduling, departure.
+
+use super::{Network, Peer};
+use crate::sim::event::{EventList, NEVER};
+use crate::sim::host::sender::Upcoming;
+use crate::sim::meter::{Depth, port_gauge};
+use crate::sim::observe::{BuffId, DropReason};
+use crate::sim::packet::{Frame, Packet};
+use crate::sim::switch::buffer::{BufferManager, Departed, Enqueued, Place};
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// A frame arrives at a switch port.
+    #[inline]
+    pub(super) fn arrival(&mut self, port: usize) {
+        let frame = match self.inbound[port].pop_front() {
+            Some((_, frame)) => {
+                self.arm_inbound(port);
+                frame
+            }
+            None => self.take_from_host(port),
+        };
+        if D::SWITCHES {
+            self.tally.counters_mut(self.hosts.len() + port).receive(frame.wire());
+        }
+        match frame {
+            Frame::Data(packet) => self.data_arrival(port, packet),
+            Frame::Pfc(pfc) => self.pfc_arrival(port, pfc),
+        }
+    }
+
+    /// The host's announced frame is the one that arrives; its next one is announced.
+    #[inline]
+    fn take_from_host(&mut self, port: usize) -> Frame {
+        let Peer::Host(host) = self.ports[port].peer else {
+            unreachable!("a switch's frames are in flight before they arrive")
+        };
+        let h = host as usize;
+        let next = self.announced[h].take().expect("an arrival was announced");
+        let (_, frame) = self.hosts[h].commit(&next, &mut self.flows, &mut self.source);
+        self.announce(host, port);
+        frame
+    }
+
+    /// Computes what a host with nothing in flight sends next, and arms its arrival.
+    #[inline]
+    pub(super) fn announce(&mut self, host: u32, port: usize) {
+        let sender = &mut self.hosts[host as usize];
+        let slot = self.ranks.arrival_slot(port);
+        match sender.upcoming(self.now, &mut self.flows, &mut self.source) {
+            Upcoming::Frame(next) => {
+                let at = next.end + sender.line().delay;
+                self.announced[host as usize] = Some(next);
+                self.list.set(slot, self.ranks.arrival(at, port));
+            }
+            Upcoming::Wake(at) => {
+                self.announced[host as usize] = None;
+                self.list.set(slot, NEVER);
+                self.schedule_wake(host, at);
+            }
+            Upcoming::Nothing => {
+                self.announced[host as usize] = None;
+                self.list.set(slot, NEVER);
+            }
+        }
+    }
+
+    /// Arms the next arrival of a port from what is in flight to it, or from its host.
+    #[inline]
+    pub(super) fn arm_inbound(&mut self, port: usize) {
+        if let Some(&(at, _)) = self.inbound[port].front() {
+            self.list.set(self.ranks.arrival_slot(port), self.ranks.arrival(at, port));
+        } else if let Peer::Host(host) = self.ports[port].peer {
+            self.announce(host, port);
+        } else {
+            self.list.set(self.ranks.arrival_slot(port), NEVER);
+        }
+    }
+
+    #[inline]
+    fn data_arrival(&mut self, port: usize, mut packet: Packet) {
+        let (s, local) = (self.ports[port].switch as usize, self.ports[port].local);
+        packet.in_port = local;
+        let bytes = packet.charged();
+        self.tally.hops += 1;
+        let arrival = self.switches[s].manager.arrive(usize::from(local), packet.tc, bytes);
+        if arrival.pause {
+            self.send_pause(port, packet.tc);
+        }
+        let place = match arrival.admitted {
+            Ok(place) => place,
+            Err(reason) => {
+                // A port that had paused charges headroom: a full pool means it had not.
+                let unpaused = reason == DropReason::IngressPool
+                    && self.switches[s].manager.lossless(packet.tc);
+                self.drop_packet(port, packet, reason, unpaused);
+                return;
+            }
+        };
+        let out_local = {
+            let flow = self.flows.get(packet.flow);
+            self.routes.port(s, flow)
+        };
+        let out = self.switches[s].first_port + out_local;
+        let enqueued = self.switches[s].manager.enqueue(
+            usize::from(local),
+            out_local,
+            packet.tc,
+            bytes,
+            place,
+        );
+        match enqueued {
+            Ok(enqueued) => {
+                let pool = self.switches[s].manager.pool_of(packet.tc);
+                let average = &mut self.averages[out * self.stride + pool];
+                self.switches[s].marker.admit(average, enqueued.queue);
+                self.measure_admission(port, out, pool, bytes, place, enqueued);
+                self.queues[out * 8 + usize::from(packet.tc)].push_back(packet);
+                self.ports[out].ready |= 1 << packet.tc;
+                if !self.ports[out].busy {
+                    self.start_next(out);
+                }
+            }
+            Err(reason) => self.drop_packet(out, packet, reason, false),
+        }
+    }
+
+    /// A frame has been serialized.
+    #[inline]
+    pub(super) fn tx_end(&mut self, port: usize) {
+        let sent = &self.ports[port];
+        let (frame, peer, s) = (sent.sending, sent.peer, sent.switch as usize);
+        let at = self.now + sent.line.delay;
+        if let Frame::Data(packet) = frame {
+            let (in_port, local) = (usize::from(packet.in_port), usize::from(sent.local));
+            let bytes = packet.charged();
+            let departed = self.switches[s].manager.depart(in_port, local, packet.tc, bytes);
+            let pool = self.switches[s].manager.pool_of(packet.tc);
+            let from = self.switches[s].first_port + in_port;
+            self.measure_departure(from, port, pool, bytes, departed);
+            if departed.resume {
+                self.send_resume(from, pool);
+            }
+        } else {
+            self.count_pfc_sent(port);
+        }
+        if D::SWITCHES {
+            self.tally.counters_mut(self.hosts.len() + port).send(frame.wire());
+        }
+        match peer {
+            Peer::Host(host) => self.send_to_host(host, frame, at),
+            Peer::Port(next) => {
+                let next = next as usize;
+                let inbound = &mut self.inbound[next];
+                inbound.push_back((at, frame));
+                if inbound.len() == 1 {
+                    self.list.set(self.ranks.arrival_slot(next), self.ranks.arrival(at, next));
+                }
+            }
+        }
+        self.start_next(port);
+    }
+
+    /// A port that is free picks its next frame: PFC first, then the highest class that is not
+    /// held.
+    #[inline]
+    pub(super) fn start_next(&mut self, port: usize) {
+        let p = &mut self.ports[port];
+        let slot = self.ranks.tx_slot(port);
+        let frame = if p.pfc_waits {
+            let queue = &mut self.pfc_queues[port];
+            let frame = queue.pop_front().expect("a PFC frame waits");
+            p.pfc_waits = !queue.is_empty();
+            Frame::Pfc(frame)
+        } else {
+            let sendable = p.ready & !p.paused;
+            if sendable == 0 {
+                p.busy = false;
+                self.list.set(slot, NEVER);
+                return;
+            }
+            let tc = 7 - sendable.leading_zeros() as usize;
+            let queue = &mut self.queues[port * 8 + tc];
+            let mut packet = queue.pop_front().expect("a ready class has a packet");
+            if queue.is_empty() {
+                p.ready &= !(1 << tc);
+            }
+            if packet.ect {
+                let switch = &mut self.switches[p.switch as usize];
+                let pool = switch.manager.pool_of(packet.tc);
+                if switch.marker.marks(self.averages[port * self.stride + pool], pool) && !packet.ce
+                {
+                    packet.ce = true;
+                    self.tally.marks += 1;
+                    self.pauses.mark(self.hosts.len() + port, packet.tc);
+                }
+            }
+            Frame::Data(packet)
+        };
+        p.sending = frame;
+        p.busy = true;
+        let end = self.now + p.line.serialize(frame.wire());
+        self.list.set(slot, self.ranks.tx_end(end, port));
+    }
+
+    #[inline]
+    fn measure_admission(
+        &mut self,
+        port: usize,
+        out: usize,
+        pool: usize,
+        bytes: u64,
+        place: Place,
+        enqueued: Enqueued,
+    ) {
+        let buff = match place {
+            Place::Pool => BuffId::Ingress,
+            Place::Headroom => BuffId::Headroom,
+        };
+        if D::PORTS {
+            let (stride, now) = (self.stride, self.now);
+            self.gauges.set(port_gauge(port, pool, stride, buff), enqueued.ingress, now);
+            self.gauges.set(port_gauge(out, pool, stride, BuffId::Egress), enqueued.queue, now);
+        } else {
+            let peaks = &mut self.tally.peaks;
+            peaks[buff as usize] = peaks[buff as usize].max(enqueued.ingress);
+            peaks[BuffId::Egress as usize] = peaks[BuffId::Egress as usize].max(enqueued.queue);
+        }
+        if D::SWITCHES {
+            let from_pool = if place == Place::Pool { bytes as i64 } else { 0 };
+            self.measure_switch(port, out, pool, from_pool, bytes as i64 - from_pool, bytes as i64);
+        }
+    }
+
+    #[inline]
+    fn measure_departure(
+        &mut self,
+        from: usize,
+        out: usize,
+        pool: usize,
+        bytes: u64,
+        departed: Departed,
+    ) {
+        if D::PORTS {
+            let (stride, now) = (self.stride, self.now);
+            self.gauges.set(port_gauge(out, pool, stride, BuffId::Egress), departed.queue, now);
+            if departed.from_pool != 0 {
+                let gauge = port_gauge(from, pool, stride, BuffId::Ingress);
+                self.gauges.set(gauge, departed.ingress, now);
+            }
+            if departed.from_headroom != 0 {
+                let gauge = port_gauge(from, pool, stride, BuffId::Headroom);
+                self.gauges.set(gauge, departed.headroom, now);
+            }
+        }
+        if D::SWITCHES {
+            self.measure_switch(
+                from,
+                out,
+                pool,
+                -(departed.from_pool as i64),
+                -(departed.from_headroom as i64),
+                -(bytes as i64),
+            );
+        }
+    }
+
+    /// A packet is dropped at a port; `unpaused`: lossless, on arrival, at a port that had not
+    /// paused the pool before.
+    #[cold]
+    pub(super) fn drop_packet(
+        &mut self,
+        port: usize,
+        packet: Packet,
+        reason: DropReason,
+        unpaused: bool,
+    ) {
+        let place = self.hosts.len() + port;
+        self.tally.drop(self.now, place, packet.tc, reason, packet.charged(), unpaused);
+        self.tally.dropped_ip += u64::from(packet.ip);
+        self.flows.lose(packet.flow, u64::from(packet.ip));
+        self.done(self.now);
+    }
+
+    /// A packet was delivered or dropped at `at`: the job may have drained.
+    #[inline]
+    pub(super) fn done(&mut self, at: u64) {
+        self.last_done = self.last_done.max(at);
+        if self.drain && self.flows.unfinished() == 0 && !self.source.pending() {
+            self.end_at((self.last_done + 1).min(self.end_time));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The ends of the network: delivery, slow receivers, NIC-sent PFC, holds.
+
+use super::{Network, order};
+use crate::sim::event::{EventList, Kind};
+use crate::sim::host::receiver::Signal;
+use crate::sim::host::sender::Sender;
+use crate::sim::meter::Depth;
+use crate::sim::observe::DropReason;
+use crate::sim::packet::{Frame, Packet, PfcFrame};
+use crate::sim::switch::buffer::BufferManager;
+use std::collections::BTreeMap;
+
+/// How a host answers PFC.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Behaviour {
+    /// PFC has no effect.
+    pub ignore_pfc: bool,
+    /// Time from a PFC frame's arrival to its effect, ps.
+    pub response: u64,
+}
+
+/// Classes a host keeps paused for a while.
+#[derive(Debug, Clone)]
+pub struct Holding {
+    /// The classes.
+    pub classes: Vec<u8>,
+    /// First pause.
+    pub from: u64,
+    /// Resume.
+    pub until: Option<u64>,
+}
+
+/// What hosts are told to do beyond sending.
+#[derive(Debug, Default)]
+pub struct HostSide {
+    /// Behaviour of each host.
+    pub behaviours: Vec<Behaviour>,
+    /// Holds by host.
+    pub holds: BTreeMap<u32, Holding>,
+    /// Next half-time check of a receiver's pause, by host and class.
+    pub refresh_at: BTreeMap<(u32, u8), u64>,
+    /// Hosts that may send PFC frames, in order.
+    pub pfc_senders: Vec<u32>,
+    /// When each host is to be woken by flows that start; 0: not scheduled, or at once.
+    pub wake_at: Vec<u64>,
+}
+
+impl HostSide {
+    /// Behaviour of a host.
+    pub fn behaviour(&self, host: u32) -> Behaviour {
+        self.behaviours[host as usize]
+    }
+}
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// A switch has sent a frame to a host, where it arrives at `at`.
+    #[inline]
+    pub(super) fn send_to_host(&mut self, host: u32, frame: Frame, at: u64) {
+        match frame {
+            Frame::Data(packet) if self.receivers[host as usize].is_none() => {
+                // A receiver that takes frames at once needs no event: the time is known.
+                if at < self.end_time {
+                    if D::SWITCHES {
+                        self.tally.receive_later(host as usize, at, packet.wire());
+                    }
+                    self.deliver(packet, at);
+                } else {
+                    self.tally.beyond_end += u64::from(packet.ip);
+                }
+            }
+            frame => {
+                let inbound = &mut self.host_inbound[host as usize];
+                inbound.push_back((at, frame));
+                if inbound.len() == 1 {
+                    self.schedule(at, Kind::HostArrival, order(host, 0, 0));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, packet: Packet, at: u64) {
+        self.tally.deliver(u64::from(packet.ip), at);
+        self.flows.receive(packet.flow, u64::from(packet.ip), packet.ce, at);
+        self.done(at);
+    }
+
+    /// A frame arrives at a host that looks at it.
+    pub(super) fn host_arrival(&mut self, host: u32) {
+        let h = host as usize;
+        let Some((_, frame)) = self.host_inbound[h].pop_front() else { return };
+        if let Some(&(at, _)) = self.host_inbound[h].front() {
+            self.schedule(at, Kind::HostArrival, order(host, 0, 0));
+        }
+        if D::SWITCHES {
+            self.tally.counters_mut(h).receive(frame.wire());
+        }
+        match frame {
+            Frame::Pfc(pfc) => self.host_pfc(host, pfc),
+            Frame::Data(packet) => {
+                let Some(receiver) = &mut self.receivers[h] else { return };
+                let (fits, was_idle, signal) = receiver.arrive(packet);
+                let service = receiver.service_time();
+                self.signal(host, packet.tc, signal, Kind::HostArrival);
+                if !fits {
+                    let (reason, bytes) = (DropReason::NicReceivePool, u64::from(packet.ip));
+                    self.tally.drop(self.now, h, packet.tc, reason, bytes, false);
+                    self.tally.dropped_ip += bytes;
+                    self.flows.lose(packet.flow, bytes);
+                    self.done(self.now);
+                } else if was_idle {
+                    self.serve_after(host, service);
+                }
+            }
+        }
+    }
+
+    fn serve_after(&mut self, host: u32, service: Option<u64>) {
+        if let Some(service) = service {
+            self.schedule(self.now + service, Kind::Service, order(host, 0, 0));
+        }
+    }
+
+    /// A slow receiver has served a packet.
+    pub(super) fn service_end(&mut self, host: u32) {
+        let Some(receiver) = &mut self.receivers[host as usize] else { return };
+        let Some((packet, signal)) = receiver.serve() else { return };
+        let next = receiver.service_time();
+        self.serve_after(host, next);
+        self.signal(host, packet.tc, signal, Kind::Service);
+        self.deliver(packet, self.now);
+    }
+
+    /// A receiver pauses or resumes its switch.
+    fn signal(&mut self, host: u32, tc: u8, signal: Signal, kind: Kind) {
+        let pause = match signal {
+            Signal::None => return,
+            Signal::Pause => true,
+            Signal::Resume => false,
+        };
+        if pause {
+            let at = self.now + self.hosts[host as usize].line().pause_time() / 2;
+            self.host_side.refresh_at.insert((host, tc), at);
+            self.schedule(at, Kind::Refresh, order(host, 0, tc));
+        } else {
+            self.host_side.refresh_at.remove(&(host, tc));
+        }
+        self.touch_host(host, kind, |sender| sender.queue_pfc(PfcFrame { tc, pause }));
+    }
+
+    /// A hold's next frame, or a receiver's half-time check, falls due.
+    pub(super) fn host_refresh(&mut self, host: u32, tc: u8) {
+        if let Some(hold) = self.host_side.holds.get(&host)
+            && hold.classes.contains(&tc)
+        {
+            let pause = hold.until != Some(self.now);
+            if pause {
+                let half = self.hosts[host as usize].line().pause_time() / 2;
+                let at = hold.until.unwrap_or(u64::MAX).min(self.now + half);
+                self.schedule(at, Kind::Refresh, order(host, 0, tc));
+            }
+            let frame = PfcFrame { tc, pause };
+            self.touch_host(host, Kind::Refresh, |sender| sender.queue_pfc(frame));
+        } else if self.host_side.refresh_at.get(&(host, tc)) == Some(&self.now)
+            && let Some(receiver) = &mut self.receivers[host as usize]
+        {
+            let signal = receiver.half_time(tc);
+            self.signal(host, tc, signal, Kind::Refresh);
+        }
+    }
+
+    /// Flows start at an idle host none of whose earlier ones may send.
+    pub(super) fn schedule_wake(&mut self, host: u32, at: u64) {
+        if std::mem::replace(&mut self.host_side.wake_at[host as usize], at) != at || at == 0 {
+            self.schedule(at, Kind::FlowStart, order(host, 0, 0));
+        }
+    }
+
+    /// Flows join at a host that had announced no frame.
+    pub(super) fn wake(&mut self, host: u32) {
+        let port = self.host_port[host as usize] as usize;
+        let stale = self.host_side.wake_at[host as usize] != self.now;
+        if stale || self.announced[host as usize].is_some() || !self.inbound[port].is_empty() {
+            return;
+        }
+        let sender = &mut self.hosts[host as usize];
+        sender.wake(self.now, &mut self.flows, &mut self.source);
+        self.announce(host, port);
+    }
+
+    /// Something reaches a host now: what it has sent so far is fixed, `change` happens, and what
+    /// it sends next is computed again.
+    pub(super) fn touch_host(&mut self, host: u32, kind: Kind, change: impl FnOnce(&mut Sender)) {
+        self.advance_host(host, kind);
+        let sender = &mut self.hosts[host as usize];
+        change(sender);
+        sender.settle(self.now);
+        let port = self.host_port[host as usize] as usize;
+        self.announced[host as usize] = None;
+        self.arm_inbound(port);
+    }
+
+    /// Puts on the link every frame a host starts before the event of `kind` at this instant.
+    pub(super) fn advance_host(&mut self, host: u32, kind: Kind) {
+        let port = self.host_port[host as usize] as usize;
+        let sender = &mut self.hosts[host as usize];
+        let delay = sender.line().delay;
+        let inbound = &mut self.inbound[port];
+        sender.advance(self.now, kind, &mut self.flows, &mut self.source, |(end, frame)| {
+            inbound.push_back((end + delay, frame));
+        });
+        if !inbound.is_empty() {
+            self.announced[host as usize] = None;
+        }
+    }
+}

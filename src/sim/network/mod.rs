@@ -1,0 +1,161 @@
+//! The network of one job: hosts, switches, links and the loop that drives them.
+//!
+//! Owns all state of a running job. One file a concern: [`build`] lays it out, [`drive`] is the
+//! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
+//! what is measured, `audit` checks conservation. Generic over the buffer manager, the event list
+//! and the depth of measurement, so nothing is dispatched dynamically per packet.
+
+mod audit;
+mod build;
+mod drive;
+mod forward;
+mod hosts;
+mod pause;
+mod tally;
+
+pub use build::SimError;
+pub use drive::Stop;
+
+use super::event::{EventList, Ranks};
+use super::flows::FlowTable;
+use super::host::receiver::Receiver;
+use super::host::sender::{Next, Sender};
+use super::link::Line;
+use super::meter::{Depth, Gauges};
+use super::observe::Observations;
+use super::packet::{Frame, Packet, PfcFrame};
+use super::switch::buffer::BufferManager;
+use super::switch::ecn::Marker;
+use super::switch::route::Routes;
+use super::traffic::FlowSource;
+use pause::{Pauses, PendingEffect};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::marker::PhantomData;
+use tally::{Plan, Tally};
+
+/// What is at the other end of a switch port's link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Peer {
+    Host(u32),
+    Port(u32),
+}
+
+/// A switch port: what the per-packet path reads and writes of it.
+#[derive(Debug)]
+struct Port {
+    line: Line,
+    /// The frame in serialization, if `busy`.
+    sending: Frame,
+    busy: bool,
+    /// Classes with something queued, a bit each.
+    ready: u8,
+    /// Classes held by the peer, a bit each.
+    paused: u8,
+    /// PFC frames wait.
+    pfc_waits: bool,
+    /// Faces the upper tier.
+    up: bool,
+    /// Place among the ports of its switch.
+    local: u16,
+    switch: u32,
+    peer: Peer,
+}
+
+/// A switch.
+#[derive(Debug)]
+struct Switch<M> {
+    manager: M,
+    marker: Marker,
+    /// Place of its first port among all switch ports.
+    first_port: usize,
+    ports: usize,
+    node: u32,
+}
+
+/// A frame on a link and when it arrives.
+type InFlight = (u64, Frame);
+
+/// A running job.
+#[derive(Debug)]
+pub struct Network<M, E, D> {
+    // Time.
+    now: u64,
+    ranks: Ranks,
+    list: E,
+    /// Rare events: key, then what orders events of one kind and instant.
+    rare: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Key at the top of `rare`.
+    rare_key: u64,
+    /// Events with this key or a later one do not happen.
+    end_key: u64,
+    end_time: u64,
+    /// The job ends when it has drained.
+    drain: bool,
+    drained: bool,
+    /// Latest instant at which a packet was delivered or dropped.
+    last_done: u64,
+    events: u64,
+    budget: u64,
+
+    // Switches.
+    switches: Vec<Switch<M>>,
+    ports: Vec<Port>,
+    /// Queues by port and class.
+    queues: Vec<VecDeque<Packet>>,
+    pfc_queues: Vec<VecDeque<PfcFrame>>,
+    /// Frames on the way to each switch port.
+    inbound: Vec<VecDeque<InFlight>>,
+    /// ECN averages by port and pool.
+    averages: Vec<f64>,
+    /// Pools a port: the highest pool that exists, plus one.
+    stride: usize,
+    routes: Routes,
+
+    // Hosts.
+    hosts: Vec<Sender>,
+    /// What each host sends next if nothing reaches it, when nothing of it is in flight.
+    announced: Vec<Option<Next>>,
+    /// Switch port of each host.
+    host_port: Vec<u32>,
+    receivers: Vec<Option<Box<Receiver>>>,
+    /// Frames on the way to hosts that are looked at on arrival: PFC, and data of slow receivers.
+    host_inbound: Vec<VecDeque<InFlight>>,
+    host_side: hosts::HostSide,
+    flows: FlowTable,
+    source: FlowSource,
+
+    // Pauses.
+    pauses: Pauses,
+    effects: Vec<VecDeque<PendingEffect>>,
+    switch_response: u64,
+
+    // Measurement.
+    gauges: Gauges,
+    switch_gauges: Gauges,
+    tally: Tally,
+    plan: Plan,
+    interval_start: u64,
+    rows: Observations,
+    depth: PhantomData<D>,
+}
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// Schedules a rare event; one at or after the end of the job is forgotten.
+    fn schedule(&mut self, time: u64, kind: super::event::Kind, order: u64) {
+        if time < self.end_time {
+            self.rare.push(Reverse((self.ranks.rare(time, kind), order)));
+            self.rare_key = self.rare.peek().map_or(super::event::NEVER, |top| top.0.0);
+        }
+    }
+}
+
+/// Order of rare events inside a kind: node, then port, then class (or purpose).
+fn order(node: u32, port: usize, class: u8) -> u64 {
+    u64::from(node) << 32 | (port as u64) << 8 | u64::from(class)
+}
+
+/// Node, port and class of an [`order`].
+fn order_parts(order: u64) -> (u32, usize, u8) {
+    ((order >> 32) as u32, (order >> 8 & 0xff_ffff) as usize, order as u8)
+}

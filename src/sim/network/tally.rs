@@ -1,0 +1,596 @@
+//! What a job measures beside occupancy: drops, frames, deliveries; and the rows it leaves.
+
+use super::Network;
+use super::pause::{PauseMeter, meter_parts};
+use crate::sim::event::{EventList, Kind};
+use crate::sim::flows::FlowTable;
+use crate::sim::meter::Depth;
+use crate::sim::observe::{
+    BuffId, DropReason, DropRow, End, Observations, PfcRow, PortBufferRow, PortCounterRow, Side,
+    SwitchBuff, SwitchBufferRow, Totals,
+};
+use crate::sim::packet::Frame;
+use crate::sim::switch::buffer::BufferManager;
+use std::collections::VecDeque;
+
+/// Purposes of report events, in their order at one instant.
+pub const INTERVAL: u64 = 0;
+/// The warm-up ends.
+pub const WARM_UP: u64 = 1;
+
+/// What is asked for, and the limits rows are compared with.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// Interval of the tables below, ps; 0: none of them is asked for.
+    pub interval: u64,
+    /// Rows of nothing but zeros too.
+    pub zeros: bool,
+    /// Tables asked for.
+    pub port_buffers: bool,
+    /// As above.
+    pub switch_buffers: bool,
+    /// As above.
+    pub drops: bool,
+    /// As above.
+    pub pfc: bool,
+    /// As above.
+    pub port_counters: bool,
+    /// Limit of each pool's ingress occupancy, headroom and egress queue, by switch.
+    pub limits: Vec<[[u64; 3]; 8]>,
+    /// Size of each pool and of the whole buffer, by switch.
+    pub sizes: Vec<([u64; 8], u64)>,
+    /// Lossless classes.
+    pub lossless: u8,
+    /// End of the warm-up.
+    pub warm_up: u64,
+}
+
+/// Frames and wire bytes of a port.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counters {
+    packets_tx: u64,
+    packets_rx: u64,
+    bytes_tx: u64,
+    bytes_rx: u64,
+    tx_drops: u64,
+    rx_drops: u64,
+}
+
+impl Counters {
+    /// A frame was sent to its end.
+    #[inline]
+    pub fn send(&mut self, wire: u64) {
+        self.packets_tx += 1;
+        self.bytes_tx += wire;
+    }
+
+    /// A frame arrived.
+    #[inline]
+    pub fn receive(&mut self, wire: u64) {
+        self.packets_rx += 1;
+        self.bytes_rx += wire;
+    }
+}
+
+/// Running counts of a job.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Largest occupancy, egress queue and headroom of a port and pool, by `BuffId`.
+    pub peaks: [u64; 3],
+    /// Packets through switches.
+    pub hops: u64,
+    /// Packets newly marked.
+    pub marks: u64,
+    /// IP bytes sent to hosts that arrive at or after the end.
+    pub beyond_end: u64,
+    /// IP bytes dropped, over the whole job.
+    pub dropped_ip: u64,
+    drops: [u64; 6],
+    dropped_bytes: u64,
+    first_drop: Option<u64>,
+    unpaused: u64,
+    pause_frames: u64,
+    resume_frames: u64,
+    delivered_packets: u64,
+    delivered_bytes: u64,
+    /// IP bytes delivered, over the whole job.
+    pub delivered_ip: u64,
+    warm_up: u64,
+    /// Packets and bytes dropped in this interval, by place, class and reason.
+    interval_drops: Vec<[u64; 2]>,
+    interval_dropped: Vec<u32>,
+    counters: Vec<Counters>,
+    last_counters: Vec<Counters>,
+    /// Frames on the way to hosts that take them at once, for their counters.
+    late: Vec<VecDeque<(u64, u64)>>,
+}
+
+impl Tally {
+    /// Counts for that many hosts and switch ports; `counters` asks for frames by port.
+    pub fn new(hosts: usize, ports: usize, counters: bool, plan: &Plan) -> Tally {
+        let all = if counters { hosts + ports } else { 0 };
+        Tally {
+            interval_drops: vec![[0; 2]; (hosts + ports) * 8 * 6],
+            counters: vec![Counters::default(); all],
+            last_counters: vec![Counters::default(); all],
+            late: vec![VecDeque::new(); if counters { hosts } else { 0 }],
+            warm_up: plan.warm_up,
+            ..Tally::default()
+        }
+    }
+
+    /// Counters of a port, hosts first.
+    #[inline]
+    pub fn counters_mut(&mut self, place: usize) -> &mut Counters {
+        &mut self.counters[place]
+    }
+
+    /// A frame will arrive at a host at `at`.
+    #[inline]
+    pub fn receive_later(&mut self, host: usize, at: u64, wire: u64) {
+        self.late[host].push_back((at, wire));
+    }
+
+    /// A packet is delivered at `at`.
+    #[inline]
+    pub fn deliver(&mut self, ip: u64, at: u64) {
+        self.delivered_ip += ip;
+        if at >= self.warm_up {
+            self.delivered_packets += 1;
+            self.delivered_bytes += ip;
+        }
+    }
+
+    /// PFC frames were sent.
+    pub fn count_pfc(&mut self, pause: bool, frames: u64) {
+        if pause { self.pause_frames += frames } else { self.resume_frames += frames }
+    }
+
+    /// A packet is dropped.
+    pub fn drop(
+        &mut self,
+        now: u64,
+        place: usize,
+        tc: u8,
+        reason: DropReason,
+        bytes: u64,
+        unpaused: bool,
+    ) {
+        self.drops[reason as usize] += 1;
+        self.dropped_bytes += bytes;
+        self.unpaused += u64::from(unpaused);
+        self.first_drop.get_or_insert(now);
+        let index = (place * 8 + usize::from(tc)) * 6 + reason as usize;
+        let entry = &mut self.interval_drops[index];
+        if entry[0] == 0 {
+            self.interval_dropped.push(index as u32);
+        }
+        entry[0] += 1;
+        entry[1] += bytes;
+        if let Some(counters) = self.counters.get_mut(place) {
+            match reason {
+                DropReason::EgressQueueLimit | DropReason::EgressPool | DropReason::TrimFailed => {
+                    counters.tx_drops += 1;
+                }
+                _ => counters.rx_drops += 1,
+            }
+        }
+    }
+
+    /// The warm-up ends: what `jobs` counts starts again. (Deliveries look at their own time.)
+    fn restart(&mut self) {
+        self.peaks = [0; 3];
+        self.hops = 0;
+        self.marks = 0;
+        self.drops = [0; 6];
+        self.dropped_bytes = 0;
+        self.first_drop = None;
+        self.unpaused = 0;
+        self.pause_frames = 0;
+        self.resume_frames = 0;
+    }
+
+    fn fold_peaks(&mut self, peaks: impl Iterator<Item = (usize, u64)>) {
+        for (index, max) in peaks {
+            let peak = &mut self.peaks[index % 3];
+            *peak = (*peak).max(max);
+        }
+    }
+}
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// The gauges of switches: five a pool (ingress and egress by side, the pool itself) and one
+    /// for everything.
+    pub(super) fn switch_gauge_stride(stride: usize) -> usize {
+        stride * 5 + 1
+    }
+
+    #[inline]
+    pub(super) fn measure_switch(
+        &mut self,
+        from: usize,
+        out: usize,
+        pool: usize,
+        from_pool: i64,
+        from_headroom: i64,
+        egress: i64,
+    ) {
+        let per_switch = Self::switch_gauge_stride(self.stride);
+        let base = self.ports[from].switch as usize * per_switch;
+        let of_pool = base + pool * 5;
+        let (in_up, out_up) = (usize::from(self.ports[from].up), usize::from(self.ports[out].up));
+        let now = self.now;
+        if from_pool != 0 {
+            self.switch_gauges.add(of_pool + in_up, from_pool, now);
+            self.switch_gauges.add(of_pool + 4, from_pool, now);
+        }
+        self.switch_gauges.add(of_pool + 2 + out_up, egress, now);
+        self.switch_gauges.add(base + per_switch - 1, from_pool + from_headroom, now);
+    }
+
+    /// A report event.
+    pub(super) fn report(&mut self, purpose: u64) {
+        if purpose == INTERVAL {
+            self.close_interval();
+            let next = self.now + self.plan.interval;
+            self.schedule(next, Kind::Report, INTERVAL);
+        } else {
+            self.settle_hosts();
+            self.tally.restart();
+            self.gauges.cut(self.now);
+            self.pauses.warm_up_ends(self.now);
+        }
+    }
+
+    /// Counts what hosts have sent before now.
+    fn settle_hosts(&mut self) {
+        for place in 0..self.host_side.pfc_senders.len() {
+            let host = self.host_side.pfc_senders[place];
+            self.settle_host(host);
+        }
+        if D::SWITCHES {
+            for host in 0..self.hosts.len() {
+                self.settle_host(host as u32);
+                let sender = &self.hosts[host];
+                let counters = &mut self.tally.counters[host];
+                counters.packets_tx = sender.packets_sent;
+                counters.bytes_tx = sender.bytes_sent;
+                while let Some(&(at, wire)) = self.tally.late[host].front() {
+                    if at >= self.now {
+                        break;
+                    }
+                    self.tally.late[host].pop_front();
+                    self.tally.counters[host].receive(wire);
+                }
+            }
+        }
+    }
+
+    fn settle_host(&mut self, host: u32) {
+        self.advance_host(host, Kind::Report);
+        let sender = &mut self.hosts[host as usize];
+        sender.count_ended(self.now);
+        let (xoff, xon) = sender.take_pfc_counts();
+        for tc in 0..8 {
+            for (counts, pause) in [(xoff, true), (xon, false)] {
+                let frames = counts[usize::from(tc)];
+                if frames != 0 {
+                    self.pauses.sent(host as usize, tc, pause, frames);
+                    self.tally.count_pfc(pause, frames);
+                }
+            }
+        }
+    }
+
+    fn node_and_port(&self, place: usize) -> (u32, u32, Side) {
+        let hosts = self.hosts.len();
+        if place < hosts {
+            return (place as u32, 0, Side::Up);
+        }
+        let port = &self.ports[place - hosts];
+        let side = if port.up { Side::Up } else { Side::Down };
+        (self.switches[port.switch as usize].node, u32::from(port.local), side)
+    }
+
+    /// Ends an interval now and keeps its rows.
+    fn close_interval(&mut self) {
+        self.settle_hosts();
+        self.tally.fold_peaks(self.gauges.peaks());
+        let now = self.now;
+        let length = now - self.interval_start;
+        self.interval_start = now;
+        let zeros = self.plan.zeros;
+        if D::PORTS {
+            let mut gauges = std::mem::take(&mut self.gauges);
+            let mut rows = std::mem::take(&mut self.rows.port_buffers);
+            let keep = self.plan.port_buffers;
+            let parts =
+                |index: usize| (index / 3 / self.stride, index / 3 % self.stride, index % 3);
+            let limit = |index: usize| {
+                let (port, pool, buff) = parts(index);
+                self.plan.limits[self.ports[port].switch as usize][pool][buff]
+            };
+            let exists = |index: usize| limit(index) != u64::MAX;
+            gauges.close(now, zeros, limit, |index, occupancy| {
+                if !keep || !exists(index) {
+                    return;
+                }
+                let (port, pool, buff) = parts(index);
+                let (node, ifid, side) = self.node_and_port(self.hosts.len() + port);
+                let buff = [BuffId::Ingress, BuffId::Egress, BuffId::Headroom][buff];
+                rows.push(PortBufferRow {
+                    node,
+                    port: ifid,
+                    side,
+                    buff,
+                    pool: pool as u8,
+                    occupancy,
+                });
+            });
+            self.gauges = gauges;
+            self.rows.port_buffers = rows;
+        }
+        if D::SWITCHES {
+            self.close_switch_gauges(zeros);
+            self.close_counters(length, zeros);
+        }
+        self.close_drops();
+        self.close_pauses(length, zeros);
+    }
+
+    fn close_switch_gauges(&mut self, zeros: bool) {
+        let now = self.now;
+        let per_switch = Self::switch_gauge_stride(self.stride);
+        let mut gauges = std::mem::take(&mut self.switch_gauges);
+        let mut rows = std::mem::take(&mut self.rows.switch_buffers);
+        let keep = self.plan.switch_buffers;
+        let limit = |index: usize| {
+            let (sizes, total) = &self.plan.sizes[index / per_switch];
+            let place = index % per_switch;
+            if place + 1 == per_switch { *total } else { sizes[place / 5] }
+        };
+        gauges.close(now, zeros, limit, |index, occupancy| {
+            let place = index % per_switch;
+            let missing = place + 1 != per_switch
+                && self.plan.limits[index / per_switch][place / 5][0] == u64::MAX;
+            if !keep || missing {
+                return;
+            }
+            let node = self.switches[index / per_switch].node;
+            let (buff, side, pool) = if place + 1 == per_switch {
+                (SwitchBuff::Shared, Side::Whole, -1)
+            } else {
+                let (buff, side) = match place % 5 {
+                    0 => (SwitchBuff::Ingress, Side::Down),
+                    1 => (SwitchBuff::Ingress, Side::Up),
+                    2 => (SwitchBuff::Egress, Side::Down),
+                    3 => (SwitchBuff::Egress, Side::Up),
+                    _ => (SwitchBuff::Shared, Side::Whole),
+                };
+                (buff, side, (place / 5) as i8)
+            };
+            rows.push(SwitchBufferRow { node, side, buff, pool, occupancy });
+        });
+        self.switch_gauges = gauges;
+        self.rows.switch_buffers = rows;
+    }
+
+    fn close_counters(&mut self, length: u64, zeros: bool) {
+        if self.plan.port_counters && length > 0 {
+            for place in 0..self.tally.counters.len() {
+                let (c, last) = (self.tally.counters[place], self.tally.last_counters[place]);
+                let moved = c.packets_tx != last.packets_tx
+                    || c.packets_rx != last.packets_rx
+                    || c.tx_drops != last.tx_drops
+                    || c.rx_drops != last.rx_drops;
+                if !moved && !zeros {
+                    continue;
+                }
+                let (node, port, side) = self.node_and_port(place);
+                let hosts = self.hosts.len();
+                let rate = if place < hosts {
+                    self.hosts[place].line().rate
+                } else {
+                    self.ports[place - hosts].line.rate
+                };
+                self.rows.port_counters.push(PortCounterRow {
+                    sim_time: self.now,
+                    length,
+                    node,
+                    port,
+                    side,
+                    rate,
+                    packets_tx: c.packets_tx,
+                    packets_rx: c.packets_rx,
+                    bytes_tx: c.bytes_tx,
+                    bytes_rx: c.bytes_rx,
+                    interval_packets_tx: c.packets_tx - last.packets_tx,
+                    interval_packets_rx: c.packets_rx - last.packets_rx,
+                    interval_bytes_tx: c.bytes_tx - last.bytes_tx,
+                    interval_bytes_rx: c.bytes_rx - last.bytes_rx,
+                    tx_drops: c.tx_drops,
+                    rx_drops: c.rx_drops,
+                    trims: 0,
+                    trim_cut_bytes: 0,
+                });
+            }
+        }
+        self.tally.last_counters.clone_from(&self.tally.counters);
+    }
+
+    fn close_drops(&mut self) {
+        let mut dropped = std::mem::take(&mut self.tally.interval_dropped);
+        dropped.sort_unstable();
+        for &index in &dropped {
+            let index = index as usize;
+            let [packets, bytes] = std::mem::take(&mut self.tally.interval_drops[index]);
+            if !self.plan.drops {
+                continue;
+            }
+            let (place, tc) = (index / 6 / 8, (index / 6 % 8) as u8);
+            let (node, port, _) = self.node_and_port(place);
+            let hosts = self.hosts.len();
+            let pool = if place < hosts {
+                tc
+            } else {
+                let switch = self.ports[place - hosts].switch as usize;
+                self.switches[switch].manager.pool_of(tc) as u8
+            };
+            self.rows.drops.push(DropRow {
+                sim_time: self.now,
+                node,
+                port,
+                tc,
+                pool,
+                reason: DropReason::ALL[index % 6],
+                packets,
+                bytes,
+            });
+        }
+        dropped.clear();
+        self.tally.interval_dropped = dropped;
+    }
+
+    fn close_pauses(&mut self, length: u64, zeros: bool) {
+        let mut pauses = std::mem::take(&mut self.pauses);
+        let mut rows = std::mem::take(&mut self.rows.pfc);
+        let keep = self.plan.pfc && length > 0;
+        let now = self.now;
+        pauses.close(now, zeros, |index, meter: &PauseMeter| {
+            if !keep {
+                return;
+            }
+            let (place, tc) = meter_parts(index);
+            let (node, port, side) = self.node_and_port(place);
+            rows.push(PfcRow {
+                sim_time: now,
+                length,
+                node,
+                port,
+                side,
+                tc,
+                xoff_tx: meter.xoff_tx,
+                xoff_rx: meter.xoff_rx,
+                xon_tx: meter.xon_tx,
+                xon_rx: meter.xon_rx,
+                paused: meter.held,
+                interval_paused: meter.interval_held,
+                interval_max_paused: meter.interval_longest,
+                ecn_marked: meter.marked,
+            });
+        });
+        self.pauses = pauses;
+        self.rows.pfc = rows;
+    }
+
+    /// Closes the job at `self.end_time` (or now, if the budget ran out) and hands over what it
+    /// measured.
+    pub fn finish(mut self, budget: bool) -> Observations {
+        if !budget {
+            self.now = self.end_time;
+        }
+        if self.now < self.plan.warm_up {
+            // Nothing was measured.
+            self.tally.restart();
+        }
+        for host in 0..self.hosts.len() {
+            self.advance_host(host as u32, Kind::Report);
+            self.hosts[host].count_ended(self.now);
+        }
+        self.close_interval();
+        for sender in &self.hosts {
+            sender.give_back_unfinished(&mut self.flows);
+        }
+        let mut observations = std::mem::take(&mut self.rows);
+        let (flows, mut totals) = self.totals(budget);
+        totals.flows_unfinished = flows.started - flows.finished;
+        observations.flows = flows.into_rows();
+        observations.totals = totals;
+        observations
+    }
+
+    fn totals(mut self, budget: bool) -> (FlowTable, Totals) {
+        let now = self.now;
+        let mut times = std::mem::take(&mut self.flows.completion_times);
+        times.sort_unstable();
+        let rank = |percent: usize| {
+            let nearest = (times.len() * percent).div_ceil(100);
+            nearest.checked_sub(1).map(|index| times[index])
+        };
+        let (mut paused_max, mut paused_sum) = (0, 0u128);
+        for (index, meter) in self.pauses.meters() {
+            paused_max = paused_max.max(meter.measured());
+            if self.plan.lossless >> (index % 8) & 1 != 0 {
+                paused_sum += u128::from(meter.measured());
+            }
+        }
+        let lossless = u64::from(self.plan.lossless.count_ones());
+        let end = if budget {
+            End::EventBudget
+        } else if self.drained {
+            End::Drained
+        } else {
+            End::Duration
+        };
+        let t = &self.tally;
+        let totals = Totals {
+            end,
+            end_time: now,
+            measured: now.saturating_sub(self.plan.warm_up),
+            drops: t.drops,
+            dropped_bytes: t.dropped_bytes,
+            first_drop: t.first_drop,
+            drops_without_pause: t.unpaused,
+            peak_ingress: t.peaks[BuffId::Ingress as usize],
+            peak_headroom: t.peaks[BuffId::Headroom as usize],
+            peak_egress: t.peaks[BuffId::Egress as usize],
+            pause_frames: t.pause_frames,
+            resume_frames: t.resume_frames,
+            paused_max,
+            paused_sum,
+            paused_pairs: (self.hosts.len() + self.ports.len()) as u64 * lossless,
+            stuck_pauses: self.stuck_pauses(),
+            ecn_marks: t.marks,
+            trims: 0,
+            trim_cut_bytes: 0,
+            delivered_bytes: t.delivered_bytes,
+            delivered_packets: t.delivered_packets,
+            fct_p50: rank(50),
+            fct_p99: rank(99),
+            fct_max: times.last().copied(),
+            flows_finished: times.len() as u64,
+            flows_unfinished: 0,
+            events: self.events,
+            packet_hops: t.hops,
+        };
+        (self.flows, totals)
+    }
+
+    /// Port and pool pairs that are paused with no lossless byte of theirs inside.
+    fn stuck_pauses(&self) -> u64 {
+        let mut inside = vec![false; self.ports.len() * 8];
+        for (port, p) in self.ports.iter().enumerate() {
+            let switch = &self.switches[p.switch as usize];
+            let queued = self.queues[port * 8..port * 8 + 8].iter().flatten().copied();
+            let sending = match p.sending {
+                Frame::Data(packet) if p.busy => Some(packet),
+                _ => None,
+            };
+            for packet in queued.chain(sending) {
+                if switch.manager.lossless(packet.tc) {
+                    let from = switch.first_port + usize::from(packet.in_port);
+                    inside[from * 8 + switch.manager.pool_of(packet.tc)] = true;
+                }
+            }
+        }
+        let mut stuck = 0;
+        for (port, p) in self.ports.iter().enumerate() {
+            let manager = &self.switches[p.switch as usize].manager;
+            for pool in 0..8 {
+                let paused = manager.paused(usize::from(p.local), pool);
+                stuck += u64::from(paused && !inside[port * 8 + pool]);
+            }
+        }
+        stuck
+    }
+}

@@ -1,0 +1,221 @@
+//! The documented Scala switch, default policy.
+//!
+//! Rules: headroom first once a port has paused, pools at ingress and at egress, egress limits
+//! for lossy classes, pause above Xoff, resume at Xon with headroom empty.
+
+use super::{Arrival, BufferManager, Departed, Enqueued, Place};
+use crate::scenario::startup::{LimitForm, Startup};
+use crate::sim::observe::DropReason;
+
+/// Counters of one port in one pool.
+#[derive(Debug, Clone, Copy, Default)]
+struct PortPool {
+    /// Bytes the port brought into the pool.
+    occupancy: u64,
+    /// Bytes in the port's headroom.
+    headroom: u64,
+    /// Bytes queued to leave by the port.
+    queue: u64,
+    /// The port has paused its sender.
+    paused: bool,
+}
+
+/// Totals and limits of one pool.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pool {
+    size: u64,
+    ingress: u64,
+    egress: u64,
+    /// Fixed limit of an egress queue; not read with a dynamic limit.
+    limit: u64,
+    /// Headroom of a port in this pool.
+    headroom: u64,
+    group: u8,
+}
+
+/// Shared buffer manager of the Scala switch.
+#[derive(Debug, Clone)]
+pub struct Scala {
+    class_pool: [u8; 8],
+    lossless: u8,
+    xoff: u64,
+    xon: u64,
+    /// Dynamic egress limit's factor; `None`: fixed limits.
+    alpha: Option<f64>,
+    pools: [Pool; 8],
+    /// Port-major, `stride` pools a port.
+    ports: Vec<PortPool>,
+    stride: usize,
+}
+
+impl Scala {
+    /// The manager of a switch with `ports` connected ports, as its start-up laid it out.
+    pub fn new(startup: &Startup, ports: usize) -> Scala {
+        let mut pools = [Pool::default(); 8];
+        let mut stride = 1;
+        for (index, pool) in startup.pools.iter().enumerate() {
+            if let Some(pool) = pool {
+                pools[index] = Pool {
+                    size: pool.size,
+                    ingress: 0,
+                    egress: 0,
+                    limit: pool.static_limit,
+                    headroom: pool.headroom_per_port,
+                    group: pool.priority_group,
+                };
+                stride = index + 1;
+            }
+        }
+        Scala {
+            class_pool: startup.class_pool,
+            lossless: startup.lossless,
+            xoff: startup.xoff,
+            xon: startup.xon,
+            alpha: match startup.limit {
+                LimitForm::Alpha(alpha) => Some(alpha),
+                LimitForm::EvenSplit | LimitForm::FixedCap => None,
+            },
+            pools,
+            ports: vec![PortPool::default(); ports * stride],
+            stride,
+        }
+    }
+
+    #[inline]
+    fn index(&self, port: usize, pool: usize) -> usize {
+        port * self.stride + pool
+    }
+}
+
+impl BufferManager for Scala {
+    #[inline]
+    fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival {
+        let p = self.pool_of(tc);
+        let index = self.index(port, p);
+        let at = &mut self.ports[index];
+        let pool = &mut self.pools[p];
+        let mut pause = false;
+        if self.lossless >> tc & 1 != 0 {
+            if at.paused {
+                if at.headroom + bytes > pool.headroom {
+                    return Arrival { admitted: Err(DropReason::IngressHeadroom), pause };
+                }
+                at.headroom += bytes;
+                return Arrival { admitted: Ok(Place::Headroom), pause };
+            }
+            if at.occupancy + bytes > self.xoff {
+                at.paused = true;
+                pause = true;
+            }
+        }
+        if pool.ingress + bytes > pool.size {
+            return Arrival { admitted: Err(DropReason::IngressPool), pause };
+        }
+        at.occupancy += bytes;
+        pool.ingress += bytes;
+        Arrival { admitted: Ok(Place::Pool), pause }
+    }
+
+    #[inline]
+    fn enqueue(
+        &mut self,
+        in_port: usize,
+        out_port: usize,
+        tc: u8,
+        bytes: u64,
+        place: Place,
+    ) -> Result<Enqueued, DropReason> {
+        let p = self.pool_of(tc);
+        let from = self.index(in_port, p);
+        let to = self.index(out_port, p);
+        let pool = &mut self.pools[p];
+        if self.lossless >> tc & 1 == 0 {
+            let queued = self.ports[to].queue + bytes;
+            let refused = match self.alpha {
+                Some(alpha) => queued as f64 > alpha * pool.size.saturating_sub(pool.egress) as f64,
+                None => queued > pool.limit,
+            };
+            let reason = if refused {
+                Some(DropReason::EgressQueueLimit)
+            } else if pool.egress + bytes > pool.size {
+                Some(DropReason::EgressPool)
+            } else {
+                None
+            };
+            if let Some(reason) = reason {
+                self.ports[from].occupancy -= bytes;
+                pool.ingress -= bytes;
+                return Err(reason);
+            }
+        }
+        pool.egress += bytes;
+        self.ports[to].queue += bytes;
+        let queue = self.ports[to].queue;
+        let at = &self.ports[from];
+        let ingress = match place {
+            Place::Pool => at.occupancy,
+            Place::Headroom => at.headroom,
+        };
+        Ok(Enqueued { ingress, queue })
+    }
+
+    #[inline]
+    fn depart(&mut self, in_port: usize, out_port: usize, tc: u8, bytes: u64) -> Departed {
+        let p = self.pool_of(tc);
+        let from = self.index(in_port, p);
+        let to = self.index(out_port, p);
+        let pool = &mut self.pools[p];
+        self.ports[to].queue -= bytes;
+        pool.egress -= bytes;
+        let queue = self.ports[to].queue;
+        let at = &mut self.ports[from];
+        let lossless = self.lossless >> tc & 1 != 0;
+        let from_headroom = if lossless { bytes.min(at.headroom) } else { 0 };
+        let from_pool = bytes - from_headroom;
+        at.headroom -= from_headroom;
+        at.occupancy -= from_pool;
+        pool.ingress -= from_pool;
+        let resume = lossless && at.paused && at.headroom == 0 && at.occupancy <= self.xon;
+        if resume {
+            at.paused = false;
+        }
+        Departed {
+            from_headroom,
+            from_pool,
+            headroom: at.headroom,
+            ingress: at.occupancy,
+            queue,
+            resume,
+        }
+    }
+
+    #[inline]
+    fn pool_of(&self, tc: u8) -> usize {
+        usize::from(self.class_pool[usize::from(tc & 7)] & 7)
+    }
+
+    #[inline]
+    fn lossless(&self, tc: u8) -> bool {
+        self.lossless >> tc & 1 != 0
+    }
+
+    fn priority_group(&self, pool: usize) -> u8 {
+        self.pools[pool].group
+    }
+
+    fn paused(&self, port: usize, pool: usize) -> bool {
+        pool < self.stride && self.ports[self.index(port, pool)].paused
+    }
+
+    fn held(&self, port: usize, pool: usize) -> (u64, u64, u64) {
+        if pool >= self.stride {
+            return (0, 0, 0);
+        }
+        let at = &self.ports[self.index(port, pool)];
+        (at.occupancy, at.headroom, at.queue)
+    }
+
+    fn pool_held(&self, pool: usize) -> (u64, u64) {
+        (self.pools[pool].ingress, self.pools[pool].egress)
+    }
+}

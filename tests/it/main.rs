@@ -1,0 +1,3 @@
+//! Behaviour of the whole crate, one module a subject, in one binary.
+
+mod golden;
