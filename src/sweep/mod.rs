@@ -3,5 +3,26 @@
 //! Owns axes, filters, derived values, repetitions, seeds, job ids and the plan. Refuses to run
 //! anything.
 
+mod axis;
+mod base;
+mod bind;
+mod columns;
+mod cost;
+mod explain;
 pub mod expr;
+mod fault;
+mod grid;
+mod keys;
+mod layers;
+mod load;
 pub mod plan;
+mod settings;
+mod table;
+mod template;
+mod value;
+mod yaml;
+
+pub use explain::{Explanation, Origin};
+pub use fault::{Place, Problem, SweepError};
+pub use grid::SEMANTICS_VERSION;
+pub use load::{HARD_LIMIT, SOFT_LIMIT};
