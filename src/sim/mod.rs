@@ -12,6 +12,7 @@ pub mod network;
 pub mod observe;
 pub mod packet;
 pub mod random;
+pub mod route;
 pub mod switch;
 pub mod traffic;
 

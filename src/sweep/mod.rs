@@ -19,6 +19,7 @@ pub mod plan;
 mod settings;
 mod table;
 mod template;
+pub mod trace;
 mod value;
 mod yaml;
 

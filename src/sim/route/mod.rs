@@ -1,0 +1,11 @@
+//! Where a packet may go: equal-cost sets, and which member a flow takes.
+//!
+//! Owns the shortest paths of a network as tables ([`Routes`]) and the hashes that spread flows
+//! over equal-cost members ([`member`]). Refuses to know what happens on the way: queues, pauses
+//! and flowlets are the switch's.
+
+mod ecmp;
+mod tables;
+
+pub use ecmp::{FlowIdentity, hash, member};
+pub use tables::{RouteError, Routes, SetId};
