@@ -269,6 +269,11 @@ impl Outline {
         std::iter::once(self.lower).chain(self.upper)
     }
 
+    /// Number of links.
+    pub fn link_count(&self) -> u64 {
+        self.host_links.count + self.fabric_links.map_or(0, |links| links.count)
+    }
+
     /// Parallel links from a leaf to each spine; 0 without spines.
     fn parallel(&self) -> u32 {
         self.upper.map_or(0, |spines| self.lower.up / spines.count as u32)
@@ -280,9 +285,7 @@ impl Outline {
         let leaves = lower.count as u32;
         let spines = self.upper.map_or(0, |s| s.count as u32);
         let parallel = self.parallel();
-        let mut links = Vec::with_capacity(
-            (self.host_links.count + self.fabric_links.map_or(0, |l| l.count)) as usize,
-        );
+        let mut links = Vec::with_capacity(self.link_count() as usize);
         let mut switches: Vec<SwitchPlan> = (0..leaves + spines)
             .map(|at| {
                 let ports = if at < leaves { lower.ports() } else { leaves * parallel };

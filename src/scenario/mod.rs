@@ -9,10 +9,12 @@
 
 pub mod attributes;
 pub mod check;
+pub mod inspect;
 pub mod links;
 mod nic;
 pub mod offered;
 mod record;
+pub mod schema;
 pub mod sizing;
 pub mod startup;
 mod switch;

@@ -142,10 +142,11 @@ fn fixed_caps(startup: &Startup, report: &mut Report) {
                 format!("{BUFFER}QueueDropThreshold"),
                 size(pool.static_limit),
                 format!(
-                    "a cap that {} ports may fill, {} B, is more than pool {number} = {}; \
-                     the pool holds {} full caps and binds first",
+                    "{} ports may each fill this cap: {} B, {} % of pool {number} = {}; the pool \
+                     holds {} full caps and binds first",
                     startup.ports,
                     thousands(i128::try_from(asked).unwrap_or(i128::MAX)),
+                    asked.saturating_mul(100) / u128::from(pool.size.max(1)),
                     size(pool.size),
                     pool.size / pool.static_limit.max(1)
                 ),
