@@ -3,6 +3,8 @@
 //! Owns the meaning of every exit code and the one error type commands end with. Scripts and batch
 //! systems act on these numbers; they do not change.
 
+use crate::record::RecordError;
+use crate::sweep::SweepError;
 use std::fmt::Display;
 use std::io;
 
@@ -59,5 +61,28 @@ impl From<io::Error> for Failure {
             io::ErrorKind::BrokenPipe => Failure::silent(Exit::Done),
             _ => Failure::new(Exit::Output, format!("writing to stdout: {error}")),
         }
+    }
+}
+
+/// Whatever is wrong with a sweep file.
+impl From<SweepError> for Failure {
+    fn from(error: SweepError) -> Self {
+        Failure::new(Exit::Invalid, error)
+    }
+}
+
+/// Whatever is wrong with a dataset: what was asked for does not exist, the sweep file asks for
+/// columns that cannot be, or the disk says no.
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        let exit = match &error {
+            RecordError::UnknownJob { .. } => Exit::Usage,
+            RecordError::SameColumn { .. } => Exit::Invalid,
+            RecordError::TwiceInChunk(_)
+            | RecordError::ColumnLength { .. }
+            | RecordError::Rows { .. } => Exit::Internal,
+            _ => Exit::Output,
+        };
+        Failure::new(exit, error)
     }
 }

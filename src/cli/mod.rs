@@ -7,7 +7,15 @@ pub mod exit;
 
 mod attributes;
 mod completions;
+mod export;
+mod inspect;
+mod plan;
+mod repro;
+mod results;
+mod run;
+mod schema;
 mod summary;
+mod sweep_file;
 mod text;
 
 pub use exit::{Exit, Failure};
@@ -30,8 +38,20 @@ refused by --strict; 5 interrupted, work outstanding; 6 some jobs failed; 7 outp
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show what a sweep file would run: points, exclusions, cost
+    Plan(plan::PlanArgs),
+    /// Run what the dataset does not hold yet
+    Run(run::RunArgs),
+    /// Show one scenario in plain figures: start-up stages, sizing conditions, warnings
+    Inspect(inspect::InspectArgs),
+    /// Run one job of a dataset again and compare its rows
+    Repro(repro::ReproArgs),
+    /// Write a dataset's tables in another format
+    Export(export::ExportArgs),
     /// List every key of a scenario, or explain one
     Attributes(attributes::AttributesArgs),
+    /// Print the JSON Schema of the sweep file, for editors
+    Schema,
     /// Print the completion script of a shell
     Completions(completions::CompletionsArgs),
 }
@@ -62,6 +82,12 @@ pub fn main() -> Exit {
 
 fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
+        Command::Plan(args) => plan::run(args, out),
+        Command::Run(args) => run::run(args, out),
+        Command::Inspect(args) => inspect::run(args, out),
+        Command::Repro(args) => repro::run(args, out),
+        Command::Export(args) => export::run(args, out),
+        Command::Schema => schema::run(out),
         Command::Attributes(args) => attributes::run(args, out),
         Command::Completions(args) => completions::run(args, out),
     }

@@ -4,7 +4,7 @@
 //! files.
 
 use super::text::{self, Align, TextTable};
-use crate::sweep::plan::{Column, ColumnValues, Job, JobId, Point};
+use crate::sweep::plan::{Column, ColumnValues, Job, JobId, Plan, Point};
 use crate::units::thousands;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,6 +41,13 @@ pub struct View<'a> {
     pub jobs: &'a [Job],
     /// Axes and derived values.
     pub columns: &'a [Column],
+}
+
+impl<'a> View<'a> {
+    /// Of a plan.
+    pub fn of(plan: &'a Plan) -> Self {
+        View { name: &plan.name, points: &plan.points, jobs: &plan.jobs, columns: &plan.columns }
+    }
 }
 
 /// The whole text.
@@ -111,7 +118,7 @@ fn row_of<'r>(
 }
 
 /// Places of the columns whose value is not the same at every point.
-fn varying(view: View<'_>) -> Vec<usize> {
+pub fn varying(view: View<'_>) -> Vec<usize> {
     fn differ<T: PartialEq>(values: &[T]) -> bool {
         values.windows(2).any(|pair| pair[0] != pair[1])
     }

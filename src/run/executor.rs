@@ -92,6 +92,14 @@ pub struct Options {
     pub skipped: usize,
 }
 
+impl Options {
+    /// The number of threads these options mean.
+    pub fn thread_count(&self) -> usize {
+        let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(all).get()
+    }
+}
+
 /// Jobs by how they went, in this execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
@@ -134,7 +142,7 @@ where
     S: Sink<W::Output>,
 {
     super::chunks::longest_first(&mut chunks);
-    let threads = options.threads.unwrap_or_else(default_threads).get();
+    let threads = options.thread_count();
     let state = State::new(chunks, options, work, sink, stop);
     let (sender, receiver) = channel();
     reporter.event(&Event::Started {
@@ -165,10 +173,6 @@ where
 fn pool(threads: usize) -> Option<rayon::ThreadPool> {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
     (threads > 1).then(|| builder.thread_name(|index| format!("job-{index}")).build().ok())?
-}
-
-fn default_threads() -> NonZeroUsize {
-    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 /// Passes events on until all workers are gone.

@@ -6,13 +6,17 @@
 //! the number of threads.
 
 pub mod chunks;
+pub mod estimate;
 pub mod events;
 mod executor;
 pub mod interrupt;
+pub mod origin;
 mod panics;
 pub mod progress;
 pub mod recorder;
+pub mod simulator;
 
 pub use chunks::{Chunk, Task};
 pub use events::{Event, Reporter, Stop};
 pub use executor::{Ended, Finished, Options, Outcome, Sink, Tally, Work, execute};
+pub use panics::catch;

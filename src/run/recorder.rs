@@ -12,7 +12,7 @@ use crate::record::{
 use crate::scenario::Scenario;
 use crate::sim::observe::Observations;
 use crate::sim::random::Seeds;
-use crate::sweep::plan::{Job, JobId};
+use crate::sweep::plan::{Job, JobId, Plan};
 use crate::units::Ps;
 use std::collections::BTreeMap;
 
@@ -34,6 +34,18 @@ pub trait JobSource: Sync {
     /// # Errors
     /// As for [`JobSource::scenario`].
     fn scenario_json(&self, job: usize) -> Result<String, String>;
+}
+
+impl JobSource for Plan {
+    fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+    fn scenario(&self, job: usize) -> Result<Scenario, String> {
+        Plan::scenario(self, job).map_err(|error| error.to_string())
+    }
+    fn scenario_json(&self, job: usize) -> Result<String, String> {
+        Plan::scenario_json(self, job).map_err(|error| error.to_string())
+    }
 }
 
 /// A simulator: one job, a pure function.
@@ -82,6 +94,13 @@ pub fn record_interval(scenario: &Scenario) -> Ps {
         .record
         .interval
         .unwrap_or(scenario.switch.shared_buffer_manager.buffer_stats_report_interval)
+}
+
+/// Makes a scenario ask for these tables.
+pub fn record_as(scenario: &mut Scenario, tables: TableSet, interval: Ps, zeros: bool) {
+    scenario.record.tables = tables.iter().collect();
+    scenario.record.interval = Some(interval);
+    scenario.record.zeros = zeros;
 }
 
 /// The chunks of a plan that a dataset does not hold yet, and how many jobs it does.
@@ -149,12 +168,13 @@ pub struct Recorder<'a> {
     dataset: &'a Dataset,
     source: &'a dyn JobSource,
     run: &'a Provenance,
+    most_open_bytes: usize,
 }
 
 impl<'a> Recorder<'a> {
     /// Into this dataset; `run` says which run it is in `timings`.
     pub fn new(dataset: &'a Dataset, source: &'a dyn JobSource, run: &'a Provenance) -> Self {
-        Recorder { dataset, source, run }
+        Recorder { dataset, source, run, most_open_bytes: MOST_OPEN_BYTES }
     }
 
     fn row_without_run(
@@ -217,7 +237,7 @@ impl Sink<JobRows> for Recorder<'_> {
                 cpu: Some(result.cpu),
             });
         }
-        if open.bytes > MOST_OPEN_BYTES {
+        if open.bytes > self.most_open_bytes {
             self.publish(std::mem::take(open))?;
         }
         Ok(())
