@@ -80,8 +80,18 @@ pub(crate) struct Member {
 enum Form {
     Listed(Vec<(Option<String>, Node)>),
     /// `from + i · step`.
-    Steps { from: Value, step: Rational, count: u64 },
-    Spaced { from: Value, to: Value, count: u64, log: bool, snap: Snap },
+    Steps {
+        from: Value,
+        step: Rational,
+        count: u64,
+    },
+    Spaced {
+        from: Value,
+        to: Value,
+        count: u64,
+        log: bool,
+        snap: Snap,
+    },
 }
 
 impl Form {
@@ -114,7 +124,10 @@ pub(crate) fn read(name: &str, entry: &Entry, cx: &mut Context<'_>) -> Result<Sp
     let members = match one_form(name, &entry.node)? {
         Some(("zip", body)) => {
             let map = mapping(body.clone(), name)?;
-            map.iter().filter(|(k, _)| !k.starts_with("x-")).map(|(key, e)| zipped(name, key, e, cx)).collect::<Result<Vec<_>, _>>()?
+            map.iter()
+                .filter(|(k, _)| !k.starts_with("x-"))
+                .map(|(key, e)| zipped(name, key, e, cx))
+                .collect::<Result<Vec<_>, _>>()?
         }
         Some(("table", body)) => from_table(name, body, cx)?,
         _ => vec![member(name, at, &entry.node, cx)?],
@@ -164,8 +177,12 @@ fn one_form<'a>(key: &str, node: &'a Node) -> Result<Option<(&'a str, &'a Node)>
                     .help("write a list, or one of `range`, `linspace`, `logspace`, `values`, `zip`, `table`")),
             }
         }
-        _ => Err(Fault::new(node.at, key, format!("`{}` is {}, not a list of values", node.show(), node.kind()))
-            .help(format!("write `[{}]`, or move a fixed value to `base`", node.show()))),
+        _ => Err(Fault::new(
+            node.at,
+            key,
+            format!("`{}` is {}, not a list of values", node.show(), node.kind()),
+        )
+        .help(format!("write `[{}]`, or move a fixed value to `base`", node.show()))),
     }
 }
 
@@ -175,18 +192,18 @@ fn zipped(axis: &str, key: &str, entry: &Entry, cx: &mut Context<'_>) -> Result<
             .help("write the combinations out in the zip, or use `table: file.csv`"));
     }
     if let Some((form @ ("zip" | "table"), body)) = one_form(key, &entry.node)? {
-        return Err(Fault::new(body.at, key, format!("a `{form}` inside a `zip` is not supported"))
-            .help("put its keys beside the others of the zip"));
+        return Err(Fault::new(
+            body.at,
+            key,
+            format!("a `{form}` inside a `zip` is not supported"),
+        )
+        .help("put its keys beside the others of the zip"));
     }
     member(key, entry.key_at, &entry.node, cx)
 }
 
 /// The places a key of an axis stands for, and what its values are.
-pub(crate) fn target(
-    key: &str,
-    at: Pos,
-    traffic: &[Node],
-) -> Result<(Vec<Path>, Sort), Fault> {
+pub(crate) fn target(key: &str, at: Pos, traffic: &[Node]) -> Result<(Vec<Path>, Sort), Fault> {
     if let Some(free) = key.strip_prefix(FREE) {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if free.is_empty() || !free.chars().all(word) {
@@ -216,8 +233,12 @@ pub(crate) fn refuse_recording(path: &Path, at: Pos, key: &str) -> Result<(), Fa
         return Err(Fault::new(at, key, "is filled in by the planner").help("vary `file`"));
     }
     if path.0.first() == Some(&Step::Key("record".into())) || is("BufferStatsReportInterval") {
-        return Err(Fault::new(at, key, "says what is recorded, not what happens: it is one for all points")
-            .help("set it in `base`"));
+        return Err(Fault::new(
+            at,
+            key,
+            "says what is recorded, not what happens: it is one for all points",
+        )
+        .help("set it in `base`"));
     }
     Ok(())
 }
@@ -232,8 +253,12 @@ fn member(key: &str, at: Pos, node: &Node, cx: &mut Context<'_>) -> Result<Membe
                 map.iter().map(|(label, e)| (Some(label.clone()), e.node.clone())).collect(),
             ),
             _ => {
-                return Err(Fault::new(body.at, key, "`values` takes a list, or labels with a value each")
-                    .help("write `values: {small: 64KB, large: 1MB}`"));
+                return Err(Fault::new(
+                    body.at,
+                    key,
+                    "`values` takes a list, or labels with a value each",
+                )
+                .help("write `values: {small: 64KB, large: 1MB}`"));
             }
         },
         Some((form, body)) => spaced(key, form, body, sort)?,
@@ -257,14 +282,18 @@ fn spaced(key: &str, form: &str, body: &Node, sort: Sort) -> Result<Form, Fault>
     };
     for (name, entry) in &map {
         if !known.contains(&name.as_str()) {
-            return Err(Fault::new(entry.key_at, key, format!("`{name}` is not a key of `{form}`"))
-                .maybe_help(suggest(name, known)));
+            return Err(Fault::new(
+                entry.key_at,
+                key,
+                format!("`{name}` is not a key of `{form}`"),
+            )
+            .maybe_help(suggest(name, known)));
         }
     }
     let need = |name: &str| -> Result<&Node, Fault> {
-        map.get(name).map(|e| &e.node).ok_or_else(|| {
-            Fault::new(body.at, key, format!("`{form}` lacks `{name}`"))
-        })
+        map.get(name)
+            .map(|e| &e.node)
+            .ok_or_else(|| Fault::new(body.at, key, format!("`{form}` lacks `{name}`")))
     };
     let from = bound(key, need("from")?, sort)?;
     let to = bound(key, need("to")?, sort)?;
@@ -427,7 +456,9 @@ impl MemberSpec {
                     }
                 }
                 if matches!(self.sort, Sort::Free)
-                    && let Some(odd) = values.iter().find(|v| std::mem::discriminant(*v) != std::mem::discriminant(&values[0]))
+                    && let Some(odd) = values
+                        .iter()
+                        .find(|v| std::mem::discriminant(*v) != std::mem::discriminant(&values[0]))
                 {
                     return Err(Fault::new(
                         self.at,
@@ -531,11 +562,8 @@ fn trace_hashes(spec: &MemberSpec, sources: &Sources) -> Result<Option<Member>, 
         let Value::Text(file) = value::read(Kind::Text, node, &spec.written)? else { continue };
         values.push(Value::Text(base::trace_file(&file, node.at, &spec.written, sources)?.1));
     }
-    let paths: Vec<Path> = spec
-        .paths
-        .iter()
-        .map(|p| Path(p.0[..p.0.len() - 1].to_vec()).key("blake3"))
-        .collect();
+    let paths: Vec<Path> =
+        spec.paths.iter().map(|p| Path(p.0[..p.0.len() - 1].to_vec()).key("blake3")).collect();
     Ok(Some(Member {
         written: format!("{}: hash", spec.written),
         paths,

@@ -81,8 +81,10 @@ fn inner(node: &Node, branch: &Branch, path: &Path, see: See) -> Result<Json, Fa
             items.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>().map(Json::Array)
         }
         (Tree::Map(map), None) => mapping(map, branch, path, see),
-        (_, Some(_)) => Err(Fault::new(node.at, path.to_string(), format!("is {}, not a list", node.kind()))
-            .help("write one `- …` line for each entry")),
+        (_, Some(_)) => {
+            Err(Fault::new(node.at, path.to_string(), format!("is {}, not a list", node.kind()))
+                .help("write one `- …` line for each entry"))
+        }
         (_, None) => {
             let names = branch.names();
             let known: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();
@@ -132,7 +134,9 @@ pub(crate) fn trace_file(
     sources: &Sources,
 ) -> Result<(String, String), Fault> {
     let path = sources.folder(at.file).join(written);
-    let fault = |m: String| Fault::new(at, key, m).help("the path starts from the folder of the file it stands in");
+    let fault = |m: String| {
+        Fault::new(at, key, m).help("the path starts from the folder of the file it stands in")
+    };
     let unreadable = |e: std::io::Error| fault(format!("cannot read `{}`: {e}", path.display()));
     let mut file = std::fs::File::open(&path).map_err(unreadable)?;
     if !file.metadata().map_err(unreadable)?.is_file() {

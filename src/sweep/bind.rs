@@ -278,7 +278,8 @@ mod tests {
         assert_eq!(order(&[vec![2], vec![], vec![1]]), Ok(vec![1, 2, 0]));
         assert_eq!(order(&[vec![1], vec![2], vec![1]]), Err(vec![1, 2, 1]));
         assert_eq!(order(&[vec![0]]), Err(vec![0, 0]));
-        let chain: Vec<Vec<usize>> = (0..100_000).map(|i| if i > 0 { vec![i - 1] } else { vec![] }).collect();
+        let chain: Vec<Vec<usize>> =
+            (0..100_000).map(|i| if i > 0 { vec![i - 1] } else { vec![] }).collect();
         assert_eq!(order(&chain).map(|o| o.len()), Ok(100_000));
     }
 }

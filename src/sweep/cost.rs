@@ -31,9 +31,8 @@ pub(crate) fn estimate(scenario: &Scenario) -> f64 {
 fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -> f64 {
     let count = |bytes: f64, packet: Bytes| (bytes / packet.0.max(1) as f64).ceil();
     // What `links` links can carry in the time there is.
-    let carried = |links: f64, packet: Bytes| {
-        links * rate * time / 8.0 / (packet.0.max(1) as f64 + OVERHEAD)
-    };
+    let carried =
+        |links: f64, packet: Bytes| links * rate * time / 8.0 / (packet.0.max(1) as f64 + OVERHEAD);
     let bounded = |wanted: f64, links: f64, packet: Bytes| {
         if drained { wanted } else { wanted.min(carried(links, packet)) }
     };
@@ -66,9 +65,7 @@ fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -
                 (None, Some(Sizes::GoogleRpc)) => t.common.packet.0.min(1_000),
                 _ => t.common.packet.0,
             };
-            hosts * t.load.max(0.0) * rate * length
-                / 8.0
-                / (packet.max(1) as f64 + OVERHEAD)
+            hosts * t.load.max(0.0) * rate * length / 8.0 / (packet.max(1) as f64 + OVERHEAD)
         }
         Traffic::OnOff(t) => {
             let period = (t.on.0 as f64 + t.off.0 as f64).max(1.0);
@@ -97,7 +94,8 @@ mod tests {
 
     #[test]
     fn an_incast_costs_its_packets() {
-        let incast = json!({"pattern": "incast", "senders": 32, "bytes": 4_000_000, "packet": 4_000});
+        let incast =
+            json!({"pattern": "incast", "senders": 32, "bytes": 4_000_000, "packet": 4_000});
         let topology = json!({"kind": "single-switch", "hosts": 33});
         let base = json!({"duration": 1e12 as u64, "topology": topology, "traffic": [incast]});
         assert_eq!(cost(base.clone()), 32_000.0);

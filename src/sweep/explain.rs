@@ -66,8 +66,7 @@ pub(super) fn explain(plan: &Plan, key: &str) -> Result<Explanation, Fault> {
         Vec::new()
     } else {
         let traffic = super::layers::list_of(base, "traffic").unwrap_or_default();
-        keys::resolve(key, traffic)
-            .map_err(|(m, help)| Fault::nowhere(m).maybe_help(help))?
+        keys::resolve(key, traffic).map_err(|(m, help)| Fault::nowhere(m).maybe_help(help))?
     };
     let mut layers = Vec::new();
     for layer in &plan.layers {
@@ -78,14 +77,19 @@ pub(super) fn explain(plan: &Plan, key: &str) -> Result<Explanation, Fault> {
         }
     }
     let touches = |own: &[Path], written: &str| {
-        (free && written == key) || own.iter().any(|p| paths.iter().any(|k| p.covers(k) || k.covers(p)))
+        (free && written == key)
+            || own.iter().any(|p| paths.iter().any(|k| p.covers(k) || k.covers(p)))
     };
     for axis in &plan.grid.axes {
         for m in axis.members.iter().filter(|m| !m.hidden && touches(&m.paths, &m.written)) {
             let shown: Vec<String> = m.values.iter().take(12).map(ToString::to_string).collect();
             let more = if m.values.len() > 12 { ", ..." } else { "" };
             let place = format!("axis {} ({} values)", axis.name, axis.len);
-            layers.push(Origin { place, value: format!("{}{more}", shown.join(", ")), scenario: None });
+            layers.push(Origin {
+                place,
+                value: format!("{}{more}", shown.join(", ")),
+                scenario: None,
+            });
         }
     }
     for d in plan.grid.derived.iter().filter(|d| touches(&d.paths, &d.rule.key)) {
@@ -97,7 +101,11 @@ pub(super) fn explain(plan: &Plan, key: &str) -> Result<Explanation, Fault> {
     }
     let attribute = paths.first().and_then(attribute);
     Ok(Explanation {
-        paths: if free { vec![key.to_owned()] } else { paths.iter().map(Path::to_string).collect() },
+        paths: if free {
+            vec![key.to_owned()]
+        } else {
+            paths.iter().map(Path::to_string).collect()
+        },
         meaning: attribute.map(|a| a.meaning.to_owned()),
         default: attribute.and_then(|a| a.default).map(str::to_owned),
         layers,

@@ -11,6 +11,7 @@ use super::bind::{Binding, Derived, Rule, Values};
 use super::cost;
 use super::expr::Value;
 use super::fault::Fault;
+use super::plan::JobId;
 use super::template::{self, Slot, Template};
 use super::value;
 use super::yaml::Map;
@@ -18,7 +19,6 @@ use crate::scenario::attributes::Kind;
 use crate::scenario::check::{self, Finding};
 use crate::scenario::{Scenario, SeedStreams};
 use crate::sim::random::Seeds;
-use super::plan::JobId;
 use std::collections::HashMap;
 
 /// Version of the rules by which a scenario gives a result. It is part of every job's identity:
@@ -148,7 +148,12 @@ impl Grid {
     ///
     /// # Errors
     /// A derived value that cannot be, a check that does not hold, a value no scenario can take.
-    pub fn resolve(&self, block: &Block, place: u64, scratch: &mut Scratch) -> Result<Resolved, Fault> {
+    pub fn resolve(
+        &self,
+        block: &Block,
+        place: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Resolved, Fault> {
         self.digits(block, place, &mut scratch.digits);
         let derived = self.derive(block, &scratch.digits)?;
         let at = Values { axes: &self.axes, digits: &scratch.digits, derived: &derived };
@@ -174,7 +179,8 @@ impl Grid {
             let mut hasher = blake3::Hasher::new();
             hasher.update(format!("{{\"repetition\":{repetition},\"scenario\":").as_bytes());
             hasher.update(scratch.hashed.as_bytes());
-            hasher.update(format!(",\"seed\":{seed},\"semantics\":{SEMANTICS_VERSION}}}").as_bytes());
+            hasher
+                .update(format!(",\"seed\":{seed},\"semantics\":{SEMANTICS_VERSION}}}").as_bytes());
             let mut first = [0; 8];
             first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
             // Big-endian, so that the hex digits of the id are those of the hash.
@@ -207,10 +213,10 @@ impl Grid {
             let Derived { rule, sort, .. } = &self.derived[i];
             let names = &block.derived_names[i];
             let at = Values { axes: &self.axes, digits, derived: &derived };
-            let value = rule
-                .expr
-                .eval(&|name| names.get(name)?.get(&at))
-                .map_err(|e| Fault::new(rule.at, &rule.key, e.to_string()).help(format!("at {}", self.describe(block, digits))))?;
+            let value = rule.expr.eval(&|name| names.get(name)?.get(&at)).map_err(|e| {
+                Fault::new(rule.at, &rule.key, e.to_string())
+                    .help(format!("at {}", self.describe(block, digits)))
+            })?;
             derived[i] = match sort {
                 Sort::Leaf(kind) => value::conform(*kind, value).map_err(|(message, help)| {
                     let at = self.describe(block, digits);
@@ -223,7 +229,13 @@ impl Grid {
         Ok(derived)
     }
 
-    fn holds(&self, rule: &Rule, names: &Names, at: &Values<'_>, block: &Block) -> Result<bool, Fault> {
+    fn holds(
+        &self,
+        rule: &Rule,
+        names: &Names,
+        at: &Values<'_>,
+        block: &Block,
+    ) -> Result<bool, Fault> {
         match rule.expr.eval(&|name| names.get(name)?.get(at)) {
             Ok(Value::Bool(b)) => Ok(b),
             Ok(other) => Err(Fault::new(
@@ -254,7 +266,12 @@ impl Grid {
 
     /// Fills `scratch.text` with the canonical text of a point and `scratch.hashed` with the part
     /// of it that identities are computed over.
-    fn build(&self, block: &Block, derived: &[Value], scratch: &mut Scratch) -> Result<Scenario, Fault> {
+    fn build(
+        &self,
+        block: &Block,
+        derived: &[Value],
+        scratch: &mut Scratch,
+    ) -> Result<Scenario, Fault> {
         let digits = &scratch.digits;
         let fill = |slot: Slot, out: &mut String| match slot {
             Slot::Axis { axis, member } => {
@@ -273,7 +290,8 @@ impl Grid {
         block.full.fill(&mut scratch.text, fill);
         if !block.varied {
             block.identity.fill(&mut scratch.hashed, fill);
-            return serde_json::from_str(&scratch.text).map_err(|e| self.unreadable(block, digits, &e));
+            return serde_json::from_str(&scratch.text)
+                .map_err(|e| self.unreadable(block, digits, &e));
         }
         let json: serde_json::Value =
             serde_json::from_str(&scratch.text).map_err(|e| self.unreadable(block, digits, &e))?;
@@ -282,7 +300,8 @@ impl Grid {
             let help = fault.help.as_ref().map_or_else(String::new, |h| format!("; {h}"));
             fault.help(format!("at {at}{help}"))
         })?;
-        let mut json = serde_json::to_value(&scenario).map_err(|e| self.unreadable(block, digits, &e))?;
+        let mut json =
+            serde_json::to_value(&scenario).map_err(|e| self.unreadable(block, digits, &e))?;
         scratch.text.clear();
         canonical(&json, &mut scratch.text);
         template::strip(&mut json);

@@ -322,9 +322,8 @@ fn near(text: &str) -> Option<String> {
         return path.map(|a| format!("did you mean `{name}` (`{}`)?", a.path));
     }
     let near = nearest(text, attributes::all().iter().map(|a| a.path));
-    near.map(|n| format!("did you mean `{n}`?")).or_else(|| {
-        Some("`poolsweep attributes` lists every name".to_owned())
-    })
+    near.map(|n| format!("did you mean `{n}`?"))
+        .or_else(|| Some("`poolsweep attributes` lists every name".to_owned()))
 }
 
 /// Help for an unknown key of a mapping.

@@ -109,8 +109,11 @@ impl Reader<'_> {
             return Err(self.fail(from, format!("`{}` is not a file", path.display())));
         }
         if meta.len() > yaml::MAX_BYTES as u64 {
-            let message =
-                format!("`{}` has {} bytes, more than a sweep file may", path.display(), meta.len());
+            let message = format!(
+                "`{}` has {} bytes, more than a sweep file may",
+                path.display(),
+                meta.len()
+            );
             return Err(self.fail(from, message));
         }
         let bytes = std::fs::read(&known).map_err(|e| self.unreadable(path, from, e))?;
@@ -150,13 +153,18 @@ impl Reader<'_> {
         let top = match node.value {
             Tree::Map(map) => map,
             Tree::Null => {
-                let f = Fault::new(node.at, "", "the file is empty")
-                    .help("a sweep file has at least `base:` with `duration`, `topology` and `traffic`");
+                let f = Fault::new(node.at, "", "the file is empty").help(
+                    "a sweep file has at least `base:` with `duration`, `topology` and `traffic`",
+                );
                 return Err(fault(self, f));
             }
             _ => {
-                let f = Fault::new(node.at, "", format!("the file holds {}, not a mapping", node.kind()))
-                    .help("a sweep file has sections such as `base:` and `axes:`");
+                let f = Fault::new(
+                    node.at,
+                    "",
+                    format!("the file holds {}, not a mapping", node.kind()),
+                )
+                .help("a sweep file has sections such as `base:` and `axes:`");
                 return Err(fault(self, f));
             }
         };
@@ -232,7 +240,9 @@ pub(crate) fn mapping(node: Node, key: &str) -> Result<Map, Fault> {
 pub(crate) fn texts(node: &Node, key: &str) -> Result<Vec<(String, Pos)>, Fault> {
     let one = |node: &Node| match &node.value {
         Tree::Scalar { text, .. } => Ok((text.clone(), node.at)),
-        _ => Err(Fault::new(node.at, key, format!("{} is {}, not a text", node.show(), node.kind()))),
+        _ => {
+            Err(Fault::new(node.at, key, format!("{} is {}, not a text", node.show(), node.kind())))
+        }
     };
     match &node.value {
         Tree::Null => Ok(Vec::new()),
@@ -265,8 +275,12 @@ pub(crate) fn layer(map: Map, below: &Map) -> Result<Layer, Fault> {
                 .or_else(|| patches.iter().find(|(p, _)| *p == path).map(|(_, node)| node));
             if let Some(given) = given {
                 let line = given.at.line;
-                return Err(Fault::new(entry.key_at, key, format!("is given twice (also on line {line})"))
-                    .help("remove one of the two"));
+                return Err(Fault::new(
+                    entry.key_at,
+                    key,
+                    format!("is given twice (also on line {line})"),
+                )
+                .help("remove one of the two"));
             }
             if keys::has_places(&path) {
                 patches.push((path, entry.node.clone()));

@@ -3,37 +3,26 @@
 //! Owns the order of the steps: read and merge files, read axes and rules, refuse what is too
 //! large, build the blocks, resolve every point. Refuses to hold the rules of any one of them.
 
+use super::assemble::assemble;
 use super::axis::{self, Axis, Context, FREE, Sort, Spec};
 use super::base;
 use super::bind::{self, Derived, Rule, Scope};
-use super::columns::Columns;
-use super::expr::Value;
 use super::fault::{Fault, Pos, Sources, SweepError, suggest};
-use super::grid::{Block, Grid, Names, Outcome, Repeat, Resolved, Scratch};
+use super::grid::{Block, Grid, Names, Repeat};
 use super::keys::{self, Path, Step};
-use super::layers::{self, Layer, Merged};
-use super::plan::{AxisSize, Exclusion, Job, JobId, Overrides, Plan, Point, SourceFile};
+use super::layers::{self, Merged};
+use super::plan::{Overrides, Plan};
 use super::settings::{self, Variant};
 use super::template::{self, Slot, Template};
 use super::value;
 use super::yaml::{self, Map, Node, Tree};
 use crate::scenario::attributes::Kind;
-use crate::scenario::check::Finding;
-use indexmap::IndexMap;
-use rayon::prelude::*;
 use serde_json::Value as Json;
-use std::collections::HashMap;
 
 /// Most points (repetitions counted) that are planned without being asked twice.
 pub const SOFT_LIMIT: u64 = 100_000;
 /// Most points of one plan.
 pub const HARD_LIMIT: u64 = 10_000_000;
-/// Points resolved at a time: bounds what is in memory beside the plan.
-const BATCH: u64 = 1 << 16;
-/// Most different warnings a plan keeps.
-const MAX_WARNINGS: usize = 200;
-/// Most values an axis shows in a summary.
-const SHOWN_VALUES: usize = 1_000;
 
 /// Plans a sweep file.
 pub(crate) fn plan(path: &std::path::Path, overrides: &Overrides) -> Result<Plan, SweepError> {
@@ -135,8 +124,10 @@ impl Draft {
             let Some(i) = self.specs.iter().position(hit) else { continue };
             if self.specs[i].members.len() > 1 {
                 let zip = &self.specs[i].name;
-                return Err(Fault::nowhere(format!("--set {written}: the axis `{zip}` varies it together with other keys"))
-                    .help(format!("replace the axis: `--axis '{zip}={{zip: {{...}}}}'`")));
+                return Err(Fault::nowhere(format!(
+                    "--set {written}: the axis `{zip}` varies it together with other keys"
+                ))
+                .help(format!("replace the axis: `--axis '{zip}={{zip: {{...}}}}'`")));
             }
             let spec = self.specs.remove(i);
             self.warnings.push(format!("--set {written} replaces the axis `{}`", spec.name));
@@ -150,8 +141,12 @@ impl Draft {
         for (key, entry) in &layers::mapping(entry.node.clone(), "derived")? {
             let (paths, sort) = axis::target(key, entry.key_at, &traffic)?;
             if let Sort::Inner(_) = sort {
-                return Err(Fault::new(entry.key_at, key, "is a part of the scenario, not a value")
-                    .help("derive its keys one by one"));
+                return Err(Fault::new(
+                    entry.key_at,
+                    key,
+                    "is a part of the scenario, not a value",
+                )
+                .help("derive its keys one by one"));
             }
             let rule = Rule::parse(&entry.node, key)?;
             if self.merged.set_paths.iter().any(|(_, set)| overlap(set, &paths)) {
@@ -188,7 +183,10 @@ impl Draft {
                 let (first, second) = (pair[0].1.min(pair[1].1), pair[0].1.max(pair[1].1));
                 let (what, name, _, _) = given[first];
                 let (other, written, _, at) = given[second];
-                let message = format!("`{}` is given a value by {what} (`{name}`) and by {other} (`{written}`)", pair[1].0);
+                let message = format!(
+                    "`{}` is given a value by {what} (`{name}`) and by {other} (`{written}`)",
+                    pair[1].0
+                );
                 return Err(Fault::new(at, written, message).help("remove one of the two"));
             }
         }
@@ -208,7 +206,9 @@ impl Draft {
                 let paths = keys::resolve(name, &traffic).unwrap_or_default();
                 let same = |s: &Spec| {
                     s.name == *name
-                        || (!paths.is_empty() && s.members.len() == 1 && s.members[0].paths == paths)
+                        || (!paths.is_empty()
+                            && s.members.len() == 1
+                            && s.members[0].paths == paths)
                 };
                 let Some(i) = self.specs.iter().position(same) else {
                     let names: Vec<&str> = self.specs.iter().map(|s| s.name.as_str()).collect();
@@ -237,13 +237,21 @@ impl Draft {
             for &i in active {
                 if self.specs[i].members.iter().any(|m| overlap(&m.paths, one)) {
                     let axis = &self.specs[i].name;
-                    return Err(Fault::new(at, key, format!("`{path}` is varied by the axis `{axis}`"))
-                        .help(format!("add `drop-axes: [{axis}]` to this scenario")));
+                    return Err(Fault::new(
+                        at,
+                        key,
+                        format!("`{path}` is varied by the axis `{axis}`"),
+                    )
+                    .help(format!("add `drop-axes: [{axis}]` to this scenario")));
                 }
             }
             if let Some(d) = self.derived.iter().find(|d| overlap(&d.paths, one)) {
-                return Err(Fault::new(at, key, format!("`{path}` is derived (`{}`)", d.rule.expr.source()))
-                    .help("remove it here or from `derived`"));
+                return Err(Fault::new(
+                    at,
+                    key,
+                    format!("`{path}` is derived (`{}`)", d.rule.expr.source()),
+                )
+                .help("remove it here or from `derived`"));
             }
         }
         Ok(())
@@ -254,7 +262,8 @@ impl Draft {
         let mut counts = Vec::with_capacity(active.len());
         let mut total = 0u128;
         for axes in active {
-            let product = axes.iter().fold(1u128, |n, &i| n.saturating_mul(self.specs[i].len.into()));
+            let product =
+                axes.iter().fold(1u128, |n, &i| n.saturating_mul(self.specs[i].len.into()));
             total = total.saturating_add(product.saturating_mul(self.repeats.len() as u128));
             counts.push(u64::try_from(product).unwrap_or(u64::MAX));
         }
@@ -286,14 +295,31 @@ impl Draft {
         let yes = self.merged.yes;
         let active = self.active().map_err(fault)?;
         let counts = self.guard(&active, yes).map_err(fault)?;
-        let Draft { merged, name, repeats, specs, derived, constraints, checks, variants, mut warnings } = self;
+        let Draft {
+            merged,
+            name,
+            repeats,
+            specs,
+            derived,
+            constraints,
+            checks,
+            variants,
+            mut warnings,
+        } = self;
         let mut axes = Vec::with_capacity(specs.len());
         for spec in specs {
             axes.push(spec.expand(&sources).map_err(fault)?);
         }
         lint(&merged, &axes, &mut warnings);
-        let mut grid =
-            Grid { axes, derived, derived_order: Vec::new(), constraints, checks, blocks: Vec::new(), repeats };
+        let mut grid = Grid {
+            axes,
+            derived,
+            derived_order: Vec::new(),
+            constraints,
+            checks,
+            blocks: Vec::new(),
+            repeats,
+        };
         let mut first = 0;
         for (i, active) in active.into_iter().enumerate() {
             let block = build_block(&mut grid, &merged, variants.get(i), active, &sources)
@@ -379,12 +405,10 @@ fn build_block(
         .map_err(|e| Fault::nowhere(format!("the scenario has no JSON form: {e}")))?;
     let full = Template::new(&json, &gaps).map_err(|p| nowhere(&p, None, &base))?;
     let identity = Template::identity(&json, &gaps).map_err(|p| nowhere(&p, None, &base))?;
-    let tag = |path: &Path| {
-        matches!(path.0.last(), Some(Step::Key(key)) if key == "kind" || key == "pattern")
-    };
-    let parts = active.iter().any(|&a| {
-        grid.axes[a].members.iter().any(|m| matches!(m.sort, Sort::Inner(_)))
-    });
+    let tag = |path: &Path| matches!(path.0.last(), Some(Step::Key(key)) if key == "kind" || key == "pattern");
+    let parts = active
+        .iter()
+        .any(|&a| grid.axes[a].members.iter().any(|m| matches!(m.sort, Sort::Inner(_))));
     let varied = parts || gaps.iter().any(|(path, _)| tag(path));
     let traffic = layers::list_of(&base, "traffic").unwrap_or_default();
     let scope =
@@ -454,154 +478,5 @@ fn example(kind: Kind) -> Json {
         Kind::Text => Json::from(""),
         Kind::Eight(inner) => Json::from(vec![example(*inner); 8]),
         Kind::List(_) => Json::from(Vec::<Json>::new()),
-    }
-}
-
-/// Resolves every point and collects the plan.
-fn assemble(
-    grid: Grid,
-    merged: Merged,
-    name: String,
-    variants: Vec<Variant>,
-    mut warnings: Vec<String>,
-    sources: Sources,
-) -> Result<Plan, SweepError> {
-    let rows = grid.points() * grid.repeats.len() as u64;
-    let mut points: Vec<Point> = Vec::with_capacity(rows as usize);
-    let mut jobs: Vec<Job> = Vec::new();
-    let mut by_id: HashMap<JobId, usize> = HashMap::new();
-    let mut columns = Columns::new(&grid);
-    let mut removed = vec![0u64; grid.constraints.len()];
-    // Warnings by attribute and rule: that of the first point, and how many points have it.
-    let mut found: IndexMap<(String, String), (Finding, u64)> = IndexMap::new();
-    let mut digits = Vec::new();
-    let mut start = 0;
-    while start < grid.points() {
-        let end = (start + BATCH).min(grid.points());
-        let batch: Vec<Result<Resolved, Fault>> = (0..(end - start) as usize)
-            .into_par_iter()
-            .with_min_len(64)
-            .map_init(Scratch::default, |scratch, i| match grid.locate(start + i as u64) {
-                Some((block, place)) => grid.resolve(block, place, scratch),
-                None => Err(Fault::nowhere("a point lies outside the grid")),
-            })
-            .collect();
-        for (point, resolved) in (start..end).zip(batch) {
-            // In order, so that of several broken points the first is named.
-            let resolved = resolved.map_err(|f| sources.error(f))?;
-            let Some((block, place)) = grid.locate(point) else { continue };
-            grid.digits(block, place, &mut digits);
-            columns.push(&grid, block, &digits, &resolved.derived);
-            let ready = match resolved.outcome {
-                Outcome::Excluded(i) => {
-                    removed[i] += grid.repeats.len() as u64;
-                    for repetition in 0..grid.repeats.len() as u64 {
-                        points.push(Point {
-                            scenario: block.label.clone(),
-                            repetition,
-                            job: None,
-                            excluded_by: Some(grid.constraints[i].expr.source().to_owned()),
-                        });
-                    }
-                    continue;
-                }
-                Outcome::Ready(ready) => *ready,
-            };
-            for w in ready.warnings {
-                let key = (w.attribute.clone(), without_figures(&w.rule));
-                match found.get_mut(&key) {
-                    Some((_, n)) => *n += 1,
-                    None if found.len() < MAX_WARNINGS => drop(found.insert(key, (w, 1))),
-                    None => {}
-                }
-            }
-            for (repetition, (id, seeds)) in ready.jobs.into_iter().enumerate() {
-                let row = points.len();
-                let job = *by_id.entry(id).or_insert_with(|| {
-                    jobs.push(Job {
-                        id,
-                        repetition: seeds.repetition,
-                        seeds,
-                        infeasible: ready.infeasible.clone(),
-                        cost: ready.cost,
-                        point: row,
-                    });
-                    jobs.len() - 1
-                });
-                points.push(Point {
-                    scenario: block.label.clone(),
-                    repetition: repetition as u64,
-                    job: Some(job),
-                    excluded_by: None,
-                });
-            }
-        }
-        start = end;
-    }
-    let exclusions: Vec<Exclusion> = grid
-        .constraints
-        .iter()
-        .zip(&removed)
-        .map(|(rule, &n)| Exclusion { constraint: rule.expr.source().to_owned(), points: n })
-        .collect();
-    for Exclusion { constraint, points } in &exclusions {
-        if *points == 0 {
-            warnings.push(format!("the constraint `{constraint}` removes no point"));
-        } else if *points == rows {
-            warnings.push(format!("the constraint `{constraint}` removes every point"));
-        }
-    }
-    let total: u64 = removed.iter().sum();
-    if total == rows && !removed.contains(&rows) {
-        warnings.push("the constraints together remove every point".to_owned());
-    }
-    for (warning, n) in found.into_values() {
-        let others = if n > 1 { format!(" (and {} more points alike)", n - 1) } else { String::new() };
-        warnings.push(format!("{warning}{others}"));
-    }
-    let axes = grid.axes.iter().map(summary).collect();
-    let files = sources
-        .iter()
-        .filter(|s| s.is_file)
-        .map(|s| SourceFile { path: s.name.clone(), bytes: s.text.clone().into_bytes() })
-        .collect();
-    let sets: Vec<Layer> = variants.into_iter().map(|v| v.set).collect();
-    Ok(Plan {
-        name,
-        seed: grid.repeats.first().map_or(0, |r| r.seed),
-        repetitions: grid.repeats.len() as u64,
-        points,
-        jobs,
-        columns: columns.finish(),
-        files,
-        axes,
-        exclusions,
-        warnings,
-        grid,
-        layers: merged.layers.into_iter().chain(sets).collect(),
-        sources,
-    })
-}
-
-/// The rule of a warning without the numbers that differ from point to point.
-fn without_figures(rule: &str) -> String {
-    rule.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect()
-}
-
-fn summary(axis: &Axis) -> AxisSize {
-    let shown = |i: usize| {
-        let members = axis.members.iter().filter(|m| !m.hidden);
-        let values = members.map(|m| match (&m.labels, &m.values[i]) {
-            (Some(labels), Value::Text(_)) => labels[i].clone(),
-            (Some(labels), value) => format!("{} ({value})", labels[i]),
-            (None, value) => value.to_string(),
-        });
-        values.collect::<Vec<_>>().join(", ")
-    };
-    AxisSize {
-        name: axis.name.clone(),
-        members: axis.members.iter().filter(|m| !m.hidden).map(|m| m.written.clone()).collect(),
-        len: axis.len,
-        values: (0..axis.len.min(SHOWN_VALUES)).map(shown).collect(),
     }
 }

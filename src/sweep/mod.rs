@@ -3,6 +3,7 @@
 //! Owns axes, filters, derived values, repetitions, seeds, job ids and the plan. Refuses to run
 //! anything.
 
+mod assemble;
 mod axis;
 mod base;
 mod bind;

@@ -3,13 +3,13 @@
 //! Owns their reading. Refuses to combine them with axes: `load` does.
 
 use super::bind::Rule;
+use super::expr::Value;
 use super::fault::{Fault, Pos, suggest};
 use super::grid::Repeat;
 use super::layers::{self, Layer, Merged};
 use super::value;
 use super::yaml::{Map, Node, Tree};
 use crate::scenario::attributes::Kind;
-use super::expr::Value;
 
 /// Most repetitions or seeds.
 pub(crate) const MAX_REPEATS: u64 = 10_000_000;
@@ -43,9 +43,8 @@ pub(crate) fn head(merged: &Merged, stem: &str) -> Result<(String, Vec<Repeat>),
 }
 
 fn repeats(sections: &Map) -> Result<Vec<Repeat>, Fault> {
-    let too_many = |at: Pos, key: &str| {
-        Fault::new(at, key, format!("at most {MAX_REPEATS} repetitions"))
-    };
+    let too_many =
+        |at: Pos, key: &str| Fault::new(at, key, format!("at most {MAX_REPEATS} repetitions"));
     if let Some(entry) = sections.get("seeds") {
         if let Some(other) = sections.get("seed").or(sections.get("repetitions")) {
             return Err(Fault::new(other.key_at, "seeds", "names the seed of every repetition: `seed` and `repetitions` say nothing beside it")
@@ -97,8 +96,10 @@ pub(crate) fn rules(merged: &Merged, section: &str) -> Result<Vec<Rule>, Fault> 
     match &entry.node.value {
         Tree::Null => Ok(Vec::new()),
         Tree::List(items) => items.iter().map(|node| Rule::parse(node, section)).collect(),
-        _ => Err(Fault::new(entry.node.at, section, format!("is {}, not a list", entry.node.kind()))
-            .help("write one `- expression` line for each")),
+        _ => {
+            Err(Fault::new(entry.node.at, section, format!("is {}, not a list", entry.node.kind()))
+                .help("write one `- expression` line for each"))
+        }
     }
 }
 
@@ -117,8 +118,12 @@ pub(crate) fn variants(merged: &Merged) -> Result<Vec<Variant>, Fault> {
                 "drop-axes" => drop = layers::texts(&entry.node, &format!("{key}.drop-axes"))?,
                 _ if name.starts_with("x-") => {}
                 _ => {
-                    return Err(Fault::new(entry.key_at, key, format!("`{name}` is not a key of a scenario"))
-                        .maybe_help(suggest(&name, &["set", "drop-axes"])));
+                    return Err(Fault::new(
+                        entry.key_at,
+                        key,
+                        format!("`{name}` is not a key of a scenario"),
+                    )
+                    .maybe_help(suggest(&name, &["set", "drop-axes"])));
                 }
             }
         }

@@ -152,7 +152,10 @@ mod tests {
         let identity = Template::identity(&base, &gaps).unwrap();
         identity.fill(&mut out, |_, out| out.push('0'));
         assert_eq!(out, r#"{"a":{"b":"x","list":[1,0]},"z":0}"#);
-        assert_eq!(Template::new(&base, &[(path("a.list[9]"), Slot::Derived(0))]), Err(path("a.list[9]")));
+        assert_eq!(
+            Template::new(&base, &[(path("a.list[9]"), Slot::Derived(0))]),
+            Err(path("a.list[9]"))
+        );
     }
 
     #[test]

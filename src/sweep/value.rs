@@ -45,8 +45,7 @@ pub(crate) fn read(kind: Kind, node: &Node, key: &str) -> Result<Value, Fault> {
             conform(kind, value).map_err(|(m, help)| fault(m).maybe_help(help))
         }
         (_, Tree::Scalar { text, quoted: true }) => {
-            Err(fault(format!("'{text}' is a text, not {}", name(kind)))
-                .help("remove the quotes"))
+            Err(fault(format!("'{text}' is a text, not {}", name(kind))).help("remove the quotes"))
         }
         _ => Err(fault(format!("`{}` is {}, not {}", node.show(), node.kind(), name(kind)))
             .help(format!("write a value such as `{}`", example(kind)))),
@@ -156,14 +155,21 @@ fn whole(r: &Rational, value: Value, unit: &str) -> Result<Value, Complaint> {
         return Err((format!("`{value}` is below 0"), None));
     }
     if !r.is_integer() {
-        let what = if unit.is_empty() { "a whole number".into() } else { format!("a whole number of {unit}") };
+        let what = if unit.is_empty() {
+            "a whole number".into()
+        } else {
+            format!("a whole number of {unit}")
+        };
         return Err((
             format!("`{value}` is not {what}"),
             Some("in an expression use `floor(…)`, `ceil(…)` or `round(…)`; in an axis `integer: true`".into()),
         ));
     }
     if r.to_integer() > LARGEST {
-        return Err((format!("`{value}` is too large (at most {LARGEST} {unit})").replace(" )", ")"), None));
+        return Err((
+            format!("`{value}` is too large (at most {LARGEST} {unit})").replace(" )", ")"),
+            None,
+        ));
     }
     Ok(value)
 }
@@ -197,7 +203,8 @@ pub(crate) fn float(r: &Rational) -> f64 {
         if scale % d == 0 {
             let digits = n.checked_mul(scale / d);
             // Reading a decimal rounds once, and correctly.
-            if let Some(Ok(f)) = digits.map(|digits| format!("{digits}e-{exponent}").parse::<f64>()) {
+            if let Some(Ok(f)) = digits.map(|digits| format!("{digits}e-{exponent}").parse::<f64>())
+            {
                 return f + 0.0;
             }
         }
