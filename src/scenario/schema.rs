@@ -95,6 +95,7 @@ pub fn schema() -> Value {
             },
             "scenario": scenario(&nested),
             "axis": axis(&json!(true)),
+            "form": forms(),
         },
     })
 }
@@ -138,52 +139,60 @@ fn axes() -> Map<String, Value> {
 
 /// An axis whose values have this schema.
 fn axis(value: &Value) -> Value {
-    let form = |name: &str, body: Value| {
-        json!({
-            "type": "object",
-            "properties": {name: body},
-            "required": [name],
-            "additionalProperties": false,
-        })
-    };
-    let ends = json!({"type": ["string", "number"]});
+    let values = json!({
+        "anyOf": [
+            {"type": "array", "items": value},
+            {"type": "object", "additionalProperties": value},
+        ],
+    });
+    json!({
+        "anyOf": [
+            {"type": "array", "items": value, "minItems": 1},
+            form("values", values),
+            {"$ref": "#/$defs/form"},
+        ],
+    })
+}
+
+/// The forms of an axis that say nothing of the kind of its values.
+fn forms() -> Value {
+    let end = json!({"type": ["string", "number"]});
     let spaced = json!({
         "type": "object",
         "properties": {
-            "from": ends,
-            "to": ends,
+            "from": end,
+            "to": end,
             "count": {"type": "integer", "minimum": 1},
-            "round": ends,
+            "round": end,
             "integer": {"type": "boolean"},
         },
         "required": ["from", "to", "count"],
         "additionalProperties": false,
     });
+    let range = json!({
+        "type": "object",
+        "properties": {"from": end, "to": end, "step": end, "open": {"type": "boolean"}},
+        "required": ["from", "to", "step"],
+        "additionalProperties": false,
+    });
     json!({
         "anyOf": [
-            {"type": "array", "items": value, "minItems": 1},
-            form("range", json!({
-                "type": "object",
-                "properties": {
-                    "from": ends,
-                    "to": ends,
-                    "step": ends,
-                    "open": {"type": "boolean"},
-                },
-                "required": ["from", "to", "step"],
-                "additionalProperties": false,
-            })),
+            form("range", range),
             form("linspace", spaced.clone()),
             form("logspace", spaced),
-            form("values", json!({
-                "anyOf": [
-                    {"type": "array", "items": value},
-                    {"type": "object", "additionalProperties": value},
-                ],
-            })),
             form("zip", json!({"type": "object"})),
             form("table", json!({"type": "string"})),
         ],
+    })
+}
+
+/// An object with one key.
+fn form(name: &str, body: Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": {name: body},
+        "required": [name],
+        "additionalProperties": false,
     })
 }
 
