@@ -13,20 +13,22 @@ mod explain;
 pub mod expr;
 mod fault;
 mod grid;
+mod identity;
 mod keys;
 mod layers;
 mod load;
 pub mod plan;
-pub mod trace;
 mod settings;
 mod table;
 mod template;
 #[cfg(test)]
 mod tests;
+pub mod trace;
 mod value;
 mod yaml;
 
 pub use explain::{Explanation, Origin};
 pub use fault::{Place, Problem, SweepError};
 pub use grid::SEMANTICS_VERSION;
+pub use identity::identify;
 pub use load::{HARD_LIMIT, SOFT_LIMIT};
