@@ -18,8 +18,6 @@ pub struct Flow {
     pub lost: u64,
     /// When a rate-capped flow may send its next packet.
     pub due: u64,
-    /// Receiving host.
-    pub dst: u32,
     /// What equal-cost choices depend on.
     pub hashes: FlowHashes,
     /// Its fixed properties.
@@ -83,7 +81,6 @@ impl FlowTable {
             received: 0,
             lost: 0,
             due: spec.start,
-            dst: spec.dst,
             hashes,
             spec,
             sent_packets: 0,

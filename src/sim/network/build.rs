@@ -159,6 +159,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         for host in 0..self.hosts.len() {
+            self.hosts[host].prepare(&mut self.flows, &mut self.source);
             self.announce(host as u32, self.host_port[host] as usize);
         }
     }

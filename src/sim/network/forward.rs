@@ -96,10 +96,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 return;
             }
         };
-        let out_local = {
+        let out_local = self.routes.single(s, packet.dst).unwrap_or_else(|| {
             let flow = self.flows.get(packet.flow);
-            self.routes.port(s, flow.dst, flow.spec.id, flow.hashes)
-        };
+            self.routes.port(s, packet.dst, flow.spec.id, flow.hashes)
+        });
         let out = self.switches[s].first_port + out_local;
         let enqueued = self.switches[s].manager.enqueue(
             usize::from(local),
