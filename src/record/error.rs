@@ -1,9 +1,11 @@
 //! What can go wrong with a dataset, each with the way out.
 
+use crate::record::TableSet;
 use crate::record::schema::SCHEMA_VERSION;
 use crate::sweep::plan::JobId;
+use std::ffi::OsStr;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error of this room.
 #[derive(Debug, thiserror::Error)]
@@ -68,9 +70,9 @@ pub enum RecordError {
     },
     /// A Parquet file that cannot be read to its end.
     #[error(
-        "{} is truncated or damaged ({detail}): delete it and the file of the same name in \
-         jobs/, then run again: the jobs in it are simulated anew",
-        path.display()
+        "{} is truncated or damaged ({detail}): {}",
+        path.display(),
+        remedy(path)
     )]
     Damaged {
         /// The file.
@@ -166,5 +168,16 @@ impl RecordError {
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| RecordError::Io { action, path, source }
+    }
+}
+
+/// What to do about a damaged file: only parts of job tables have a jobs part beside them.
+fn remedy(path: &Path) -> &'static str {
+    let folder = path.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("");
+    if TableSet::from_list(folder) == TableSet::default() {
+        "delete it and run again: it is written anew"
+    } else {
+        "delete it and the file of the same name in jobs/, then run again: the jobs in it are \
+         simulated anew"
     }
 }

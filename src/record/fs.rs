@@ -1,7 +1,8 @@
 //! The few things done to files, behind a trait so that tests can make each of them fail.
 //!
-//! Owns the life of a temporary file: created beside its target under a dot name that globs skip,
-//! synced, renamed. One that is not renamed is removed when dropped; one whose process was killed
+//! Owns the life of a temporary file: created beside its target under a name that readers skip,
+//! synced, renamed. The name starts with a dot, which readers of folders skip, and does not end as
+//! its target does: a glob of polars takes dot files too. One that is not renamed is removed when dropped; one whose process was killed
 //! is removed by the next that opens the dataset and can tell that its owner is dead.
 
 use crate::record::{RecordError, Result};
@@ -82,10 +83,15 @@ impl TempFile {
     pub fn create(fs: &Arc<dyn Fs>, target: &Path) -> Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let folder = folder_of(target);
-        fs.create_dir(folder).map_err(RecordError::io("create folder", folder))?;
+        if !folder.exists() {
+            fs.create_dir(folder).map_err(RecordError::io("create folder", folder))?;
+            // The folder has to outlast a power failure as much as the files in it.
+            let above = folder_of(folder);
+            fs.sync_dir(above).map_err(RecordError::io("sync folder", above))?;
+        }
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let temporary = folder.join(format!("{TEMPORARY}{}-{count}-{name}", *OWNER));
+        let temporary = folder.join(format!("{TEMPORARY}{}-{count}-{name}.tmp", *OWNER));
         let file = fs.create(&temporary).map_err(RecordError::io("create", &temporary))?;
         Ok(TempFile {
             fs: Arc::clone(fs),
@@ -201,7 +207,8 @@ static OWNER: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
+    // A bare name has the empty path above it.
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -227,7 +234,8 @@ mod tests {
         let mut file = TempFile::create(&real(), &target).unwrap();
         file.write_all(b"whole").unwrap();
         assert!(!target.exists());
-        assert!(is_temporary(&names(dir.path())[0]));
+        let temporary = &names(dir.path())[0];
+        assert!(is_temporary(temporary) && !temporary.ends_with(".txt"), "{temporary}");
         file.publish().unwrap();
         assert_eq!(names(dir.path()), ["a.txt"]);
         assert_eq!(fs::read(&target).unwrap(), b"whole");

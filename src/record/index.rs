@@ -93,8 +93,8 @@ pub(super) fn list(folder: &Path) -> Result<BTreeSet<PartName>> {
             Some(part) => {
                 parts.insert(part);
             }
-            // Readers take every Parquet file without a leading dot.
-            None if name.ends_with(".parquet") && !name.starts_with('.') => {
+            // Readers take every Parquet file, some of them dot files too.
+            None if name.ends_with(".parquet") => {
                 return Err(RecordError::Foreign {
                     path: entry.path(),
                     detail: "it is not named as parts are".to_owned(),

@@ -18,6 +18,7 @@
 //! [`Observations`]: crate::sim::observe::Observations
 
 mod chunk;
+mod compare;
 mod dataset;
 mod error;
 mod export;
@@ -33,7 +34,11 @@ mod schema;
 mod tables;
 mod volatile;
 
+#[cfg(test)]
+mod tests;
+
 pub use chunk::{ChunkWriter, JobMeta, JobRows, Outcome, Status};
+pub use compare::{Difference, What};
 pub use dataset::{Dataset, Done};
 pub use error::RecordError;
 pub use export::Exported;

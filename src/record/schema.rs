@@ -7,7 +7,7 @@
 use crate::scenario::Table;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Version of all layouts together; a dataset has one.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -110,7 +110,15 @@ impl StoredTable {
 
     /// The Arrow schema of [`StoredTable::columns`].
     pub fn schema(self) -> SchemaRef {
-        Arc::new(Schema::new(self.columns().iter().map(Column::field).collect::<Vec<_>>()))
+        // Asked for with every batch of rows, and dear to make: texts in maps.
+        static SCHEMAS: LazyLock<[SchemaRef; StoredTable::ALL.len()]> = LazyLock::new(|| {
+            StoredTable::ALL.map(|table| {
+                let fields = table.columns().iter().map(Column::field);
+                Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+            })
+        });
+        // The order of declaration is the order of `ALL`.
+        Arc::clone(&SCHEMAS[self as usize])
     }
 }
 
@@ -461,6 +469,16 @@ mod tests {
             }
         }
         insta::assert_snapshot!("layouts", all);
+    }
+
+    #[test]
+    fn every_table_has_its_own_schema() {
+        for table in StoredTable::ALL {
+            let named: Vec<_> = table.columns().iter().map(|column| column.name).collect();
+            let schema = table.schema();
+            let found: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+            assert_eq!(found, named);
+        }
     }
 
     #[test]

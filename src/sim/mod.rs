@@ -12,7 +12,6 @@ pub mod network;
 pub mod observe;
 pub mod packet;
 pub mod random;
-pub mod route;
 pub mod switch;
 pub mod traffic;
 

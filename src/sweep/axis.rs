@@ -361,7 +361,15 @@ fn flag(map: &Map, name: &str, key: &str) -> Result<bool, Fault> {
 fn bound(key: &str, node: &Node, sort: Sort) -> Result<Value, Fault> {
     let read = match sort {
         Sort::Leaf(Kind::Count | Kind::Int | Kind::Number) => value::read(Kind::Number, node, key)?,
-        Sort::Leaf(kind @ (Kind::Bytes | Kind::Rate | Kind::Time)) => value::read(kind, node, key)?,
+        // A step may be negative and an end may be no whole number, if `round` is to mend it.
+        Sort::Leaf(kind @ (Kind::Bytes | Kind::Rate | Kind::Time)) => {
+            match (kind, value::read_free(node, key)) {
+                (Kind::Bytes, Ok(v @ Value::Bytes(_)))
+                | (Kind::Rate, Ok(v @ Value::Rate(_)))
+                | (Kind::Time, Ok(v @ Value::Time(_))) => v,
+                _ => value::read(kind, node, key)?,
+            }
+        }
         Sort::Free => value::read_free(node, key)?,
         Sort::Leaf(_) | Sort::Inner(_) => {
             return Err(Fault::new(node.at, key, "only numbers and quantities can be spaced")

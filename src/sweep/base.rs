@@ -226,7 +226,8 @@ fn unread(given: &Json, back: &Json, path: &Path) -> Option<Path> {
 /// Finds the part that serde's message is about: its own messages have no path.
 fn explain(json: &Json, base: &Map, whole: &str) -> Fault {
     let at_path = |path: &Path, message: String| {
-        let at = place(base, path);
+        // Without any `base` the file itself is to blame.
+        let at = place(base, path).or(Some(Pos { file: 0, line: 1, col: 1 }));
         let key = path.to_string();
         Fault { at, key, message: tidy(&message), help: missing_help(&message) }
     };

@@ -17,6 +17,7 @@ use super::template::{self, Slot, Template};
 use super::value;
 use super::yaml::{self, Map, Node, Tree};
 use crate::scenario::attributes::Kind;
+use crate::scenario::{Nic, Switch};
 use serde_json::Value as Json;
 
 /// Most points (repetitions counted) that are planned without being asked twice.
@@ -384,6 +385,7 @@ fn build_block(
     }
     let gaps = gaps(grid, &active);
     let mut json = base::read(&base, sources)?;
+    whole_lists(&mut json, &gaps);
     for (path, slot) in &gaps {
         let (example, at) = match *slot {
             Slot::Axis { axis, member } => {
@@ -401,18 +403,25 @@ fn build_block(
         template::put(&mut json, path, example).ok_or_else(|| nowhere(path, at, &base))?;
     }
     let scenario = base::scenario(&json, &base)?;
-    let json = serde_json::to_value(&scenario)
+    let complete = serde_json::to_value(&scenario)
         .map_err(|e| Fault::nowhere(format!("the scenario has no JSON form: {e}")))?;
-    let full = Template::new(&json, &gaps).map_err(|p| nowhere(&p, None, &base))?;
-    let identity = Template::identity(&json, &gaps).map_err(|p| nowhere(&p, None, &base))?;
     let tag = |path: &Path| matches!(path.0.last(), Some(Step::Key(key)) if key == "kind" || key == "pattern");
     let parts = active
         .iter()
         .any(|&a| grid.axes[a].members.iter().any(|m| matches!(m.sort, Sort::Inner(_))));
     let varied = parts || gaps.iter().any(|(path, _)| tag(path));
+    // Where the shape varies, defaults differ from point to point: they are filled in later.
+    let shape = if varied { &json } else { &complete };
+    let full = Template::new(shape, &gaps).map_err(|p| nowhere(&p, None, &base))?;
+    let identity = Template::identity(shape, &gaps).map_err(|p| nowhere(&p, None, &base))?;
     let traffic = layers::list_of(&base, "traffic").unwrap_or_default();
-    let scope =
-        Scope { axes: &grid.axes, active: &active, derived: &grid.derived, traffic, json: &json };
+    let scope = Scope {
+        axes: &grid.axes,
+        active: &active,
+        derived: &grid.derived,
+        traffic,
+        json: &complete,
+    };
     let bind = |rule: &Rule| scope.bind(rule).map(|names| names.into_iter().collect::<Names>());
     let derived_names: Vec<Names> =
         grid.derived.iter().map(|d| bind(&d.rule)).collect::<Result<_, _>>()?;
@@ -447,6 +456,24 @@ fn build_block(
         constraint_names,
         check_names,
     })
+}
+
+/// Gives lists of which single places vary their default values, where the file is silent.
+fn whole_lists(json: &mut Json, gaps: &[(Path, Slot)]) {
+    let defaults = || {
+        let (switch, nic) = (Switch::default(), Nic::default());
+        serde_json::json!({"switch": switch, "nic": nic})
+    };
+    for (path, _) in gaps {
+        let Some((Step::At(_), list)) = path.0.split_last() else { continue };
+        let list = Path(list.to_vec());
+        if template::get(json, &list).is_none_or(Json::is_null)
+            && let Some(default) = template::get(&defaults(), &list)
+        {
+            // A list that cannot be put here is reported when the place itself is.
+            let _ = template::put(json, &list, default.clone());
+        }
+    }
 }
 
 fn nowhere(path: &Path, at: Option<Pos>, base: &Map) -> Fault {

@@ -21,6 +21,8 @@ pub mod plan;
 mod settings;
 mod table;
 mod template;
+#[cfg(test)]
+mod tests;
 pub mod trace;
 mod value;
 mod yaml;

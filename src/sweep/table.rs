@@ -6,7 +6,7 @@ use super::fault::{Fault, Pos, Sources};
 use super::yaml::{self, Node};
 
 /// Most bytes of a table.
-const MAX_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// One column.
 pub(crate) struct Column {
@@ -28,7 +28,7 @@ pub(crate) fn read(
     let unreadable = |e: std::io::Error| fault(format!("cannot read `{}`: {e}", path.display()));
     let meta = std::fs::metadata(&path).map_err(unreadable)?;
     if !meta.is_file() || meta.len() > MAX_BYTES {
-        return Err(fault(format!("`{}` is not a file of at most 64 MiB", path.display())));
+        return Err(fault(format!("`{}` is not a file of at most 16 MiB", path.display())));
     }
     let text = std::fs::read_to_string(&path).map_err(unreadable)?;
     let file = sources.add(path, text.clone(), true)?;

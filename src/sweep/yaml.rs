@@ -181,8 +181,11 @@ impl Builder {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 refuse_tag(tag.is_some(), at)?;
+                // Zero characters are our own marks, here and where texts get their gaps.
+                if text.contains('\0') {
+                    return Err(Fault::new(at, "", "the text holds a zero character"));
+                }
                 let value = scalar(&text, style);
-                // `<<` is a merge only as a plain key, which `complete` sees by this mark.
                 self.complete(Node { value, at }, anchor)?;
             }
             Event::SequenceStart(_, anchor, tag) => {
@@ -318,9 +321,6 @@ const MERGE: &str = "\0<<";
 fn key_text(node: &Node, file: u16) -> Result<(String, Pos), Fault> {
     let text = match &node.value {
         Tree::Scalar { text, quoted: false } if text == "<<" => MERGE.to_owned(),
-        Tree::Scalar { text, .. } if text.contains('\0') => {
-            return Err(Fault::new(node.at, "", "a key holds a zero character"));
-        }
         Tree::Scalar { text, .. } => text.clone(),
         Tree::Bool(b) => b.to_string(),
         Tree::Null => return Err(Fault::new(node.at, "", "a key is missing before `:`")),

@@ -69,13 +69,13 @@ impl FlowIdentity {
     }
 
     /// Addresses and ports, one over the other.
-    fn xor(&self) -> u32 {
+    pub(super) fn xor(&self) -> u32 {
         let (src, dst) = self.addresses();
         src ^ dst ^ (u32::from(self.source_port) << 16 | u32::from(DESTINATION_PORT))
     }
 
     /// CRC-32 of protocol, ports and addresses, big-endian, continued from `crc` as zlib does.
-    fn crc32(&self, crc: u32) -> u32 {
+    pub(super) fn crc32(&self, crc: u32) -> u32 {
         let (src, dst) = self.addresses();
         let mut bytes = [0; 13];
         bytes[0] = PROTOCOL;
@@ -90,12 +90,12 @@ impl FlowIdentity {
 }
 
 /// What makes the hashes of two switches differ.
-fn salt(node: u32) -> u32 {
+pub(super) fn salt(node: u32) -> u32 {
     fmix32(node.wrapping_add(1))
 }
 
 /// The 32-bit finalizer of MurmurHash3.
-fn fmix32(mut h: u32) -> u32 {
+pub(super) fn fmix32(mut h: u32) -> u32 {
     h ^= h >> 16;
     h = h.wrapping_mul(0x85eb_ca6b);
     h ^= h >> 13;
@@ -103,7 +103,7 @@ fn fmix32(mut h: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-fn fold16(x: u32) -> u64 {
+pub(super) fn fold16(x: u32) -> u64 {
     u64::from((x >> 16) ^ (x & 0xffff))
 }
 
@@ -116,9 +116,12 @@ mod tests {
         FlowIdentity { src, dst, source_port: 49_152 + (id % 16_384) as u16, id }
     }
 
-    /// Values computed apart, with Python's zlib.crc32(data, salt): node, source, destination, flow
-    /// id; then `dpr`, `hash`, `hashWithSalt`, `crc32`, `crc32WithSalt`.
-    const GOLDEN: [((u32, u32, u32, u64), [u64; 5]); 5] = [
+    /// Node, source, destination and flow id.
+    type At = (u32, u32, u32, u64);
+
+    /// Values computed apart, with Python's zlib.crc32(data, salt): `dpr`, `hash`, `hashWithSalt`,
+    /// `crc32`, `crc32WithSalt`.
+    const GOLDEN: [(At, [u64; 5]); 5] = [
         ((128, 0, 1, 0), [1, 53_940, 34_312, 48_496, 21_272]),
         ((128, 5, 127, 20_000), [127, 56_337, 30_895, 414, 35_825]),
         ((143, 5, 127, 20_000), [127, 56_337, 20_935, 414, 59_751]),
