@@ -155,6 +155,9 @@ fn inspect_schema_and_completions() {
     let (code, _, stderr) = place.ends(&["inspect", "sweep.yaml", "--job", "99"]);
     assert_eq!(code, 3);
     assert!(stderr.contains("no job 99"), "{stderr}");
+    let list = place.succeeds(&["plan", "sweep.yaml", "--list"]);
+    let id = list.lines().nth(1).unwrap().split_whitespace().nth(1).unwrap();
+    assert_eq!(place.succeeds(&["inspect", "sweep.yaml", "--job", id]), page);
     let schema: serde_json::Value = serde_json::from_str(&place.succeeds(&["schema"])).unwrap();
     assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
     assert!(place.succeeds(&["completions", "bash"]).contains("poolsweep"));
