@@ -82,15 +82,15 @@ fn killed_then_run_again_equals_uninterrupted() {
     assert!(place.rows("killed") == whole);
 }
 
-/// One job that lasts for hours.
+/// One job that lasts for many minutes.
 const LONG: &str = "\
 schema: 1
 name: long
 base:
-  duration: 100s
+  duration: 10s
   topology: {kind: single-switch, hosts: 8}
   traffic:
-    - {pattern: uniform, load: 0.9, bytes: 1KB, packet: 1000B}
+    - {pattern: uniform, load: 0.9, bytes: 100KB, packet: 1000B}
   record: {interval: 1s}
 ";
 
@@ -109,7 +109,7 @@ fn a_second_signal_ends_at_once() {
         std::thread::sleep(Duration::from_millis(2));
     }
     send(&child, "-INT");
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(500));
     assert_eq!(child.try_wait().unwrap(), None, "the job in flight was not waited for");
     send(&child, "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(5));
