@@ -82,39 +82,27 @@ fn killed_then_run_again_equals_uninterrupted() {
     assert!(place.rows("killed") == whole);
 }
 
-/// One job that lasts for many minutes.
+/// A job that lasts for many minutes, and one that is done at once.
 const LONG: &str = "\
 schema: 1
 name: long
 base:
-  duration: 10s
   topology: {kind: single-switch, hosts: 8}
   traffic:
     - {pattern: uniform, load: 0.9, bytes: 100KB, packet: 1000B}
   record: {interval: 1s}
+axes:
+  duration: [10s, 10us]
 ";
 
 #[test]
 fn a_second_signal_ends_at_once() {
     let place = Place::new(LONG);
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("poolsweep"));
-    command.current_dir(place.path(".")).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.args(["run", "sweep.yaml", "--out", "data"]).spawn().unwrap();
-    let begin = Instant::now();
-    // Written just before the first job starts.
-    while !std::fs::read_dir(place.path("data/provenance"))
-        .is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| !is_hidden(&e.file_name()))))
-    {
-        assert!(begin.elapsed() < Duration::from_secs(120), "not started after two minutes");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    // The long job starts first; when the short one is published, it is in flight.
+    let mut child = started(&place, "data", "2");
     send(&child, "-INT");
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(child.try_wait().unwrap(), None, "the job in flight was not waited for");
     send(&child, "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(5));
-}
-
-fn is_hidden(name: &std::ffi::OsStr) -> bool {
-    name.to_string_lossy().starts_with('.')
 }
