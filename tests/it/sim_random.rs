@@ -1,0 +1,166 @@
+//! Random scenarios: the simulator against the literal one, and properties of it alone.
+//!
+//! The scenarios are small and hostile: buffers of a few packets, starts and wire times on one grid
+//! so that many events share an instant, PFC at every kind of receiver, odd rates, warm-ups and
+//! intervals in odd places. `PROPTEST_CASES` runs more of them.
+
+mod scenarios;
+
+use crate::oracle;
+use poolsweep::scenario::{Scenario, Table};
+use poolsweep::sim::event::{EventList, HeapList, WinnerTree};
+use poolsweep::sim::meter::Everything;
+use poolsweep::sim::network::{Network, Stop};
+use poolsweep::sim::observe::{Observations, Totals};
+use poolsweep::sim::random::Seeds;
+use poolsweep::sim::switch::buffer::Scala;
+use poolsweep::sim::traffic::Traces;
+use poolsweep::sim::{run, run_with};
+use proptest::prelude::*;
+use scenarios::{Case, case};
+use std::fmt::Debug;
+
+const SEEDS: Seeds = Seeds { sweep: 7, repetition: 3, point: None };
+
+fn simulate<E: EventList>(scenario: &Scenario) -> Observations {
+    run_with::<E>(scenario, SEEDS, &Traces::default()).expect("the scenario runs")
+}
+
+/// The first difference of two tables, rows in the order of `key`.
+fn rows<R: Debug + PartialEq + Clone, K: Ord>(
+    name: &str,
+    have: &[R],
+    want: &[R],
+    key: impl Fn(&R) -> K,
+) -> Option<String> {
+    let sorted = |rows: &[R]| {
+        let mut rows = rows.to_vec();
+        rows.sort_by_key(&key);
+        rows
+    };
+    let (have, want) = (sorted(have), sorted(want));
+    let at = have.iter().zip(&want).position(|(h, w)| h != w);
+    if at.is_none() && have.len() == want.len() {
+        return None;
+    }
+    let at = at.unwrap_or(have.len().min(want.len()));
+    Some(format!(
+        "{name}, row {at} of {} against {}\n  have {:?}\n  want {:?}",
+        have.len(),
+        want.len(),
+        have.get(at),
+        want.get(at)
+    ))
+}
+
+/// What differs between two sets of observations, table by table.
+fn differences(have: &Observations, want: &Observations) -> Vec<String> {
+    let mut bad: Vec<String> = [
+        rows("flows", &have.flows, &want.flows, |r| r.flow_id),
+        rows("drops", &have.drops, &want.drops, |r| {
+            (r.sim_time, r.node, r.port, r.tc, r.pool, r.reason)
+        }),
+        rows("port_counters", &have.port_counters, &want.port_counters, |r| {
+            (r.sim_time, r.node, r.port)
+        }),
+        rows("pfc", &have.pfc, &want.pfc, |r| (r.sim_time, r.node, r.port, r.tc)),
+        rows("port_buffers", &have.port_buffers, &want.port_buffers, |r| {
+            (r.occupancy.sim_time, r.node, r.port, r.pool, r.buff)
+        }),
+        rows("switch_buffers", &have.switch_buffers, &want.switch_buffers, |r| {
+            (r.occupancy.sim_time, r.node, r.side, r.pool, r.buff)
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // How many events a result took is the engine's own affair.
+    let totals = Totals { events: want.totals.events, ..have.totals };
+    if totals != want.totals {
+        bad.push(format!("totals\n  have {totals:?}\n  want {:?}", want.totals));
+    }
+    bad
+}
+
+/// Rows of one table come in order of time, node and port.
+fn ordered(have: &Observations) -> bool {
+    have.drops.is_sorted_by_key(|r| (r.sim_time, r.node, r.port))
+        && have.pfc.is_sorted_by_key(|r| (r.sim_time, r.node, r.port, r.tc))
+        && have.port_counters.is_sorted_by_key(|r| (r.sim_time, r.node, r.port))
+        && have.port_buffers.is_sorted_by_key(|r| (r.occupancy.sim_time, r.node, r.port))
+        && have.switch_buffers.is_sorted_by_key(|r| (r.occupancy.sim_time, r.node))
+        && have.flows.is_sorted_by_key(|r| r.flow_id)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn the_simulator_does_what_the_rules_say(Case(scenario) in case()) {
+        let have = simulate::<WinnerTree>(&scenario);
+        let want = oracle::run(&scenario, SEEDS);
+        let bad = differences(&have, &want);
+        prop_assert!(bad.is_empty(), "{}", bad.join("\n"));
+        prop_assert!(ordered(&have));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn bytes_are_conserved_after_every_event(Case(scenario) in case()) {
+        let mut network = Network::<Scala, HeapList, Everything>::new(
+            &scenario, &SEEDS, &Traces::default(), Scala::new,
+        ).expect("the scenario runs");
+        let stop = loop {
+            let stop = network.step();
+            if let Err(problem) = network.audit() {
+                return Err(TestCaseError::fail(problem));
+            }
+            if let Some(stop) = stop {
+                break stop;
+            }
+        };
+        prop_assert!(stop != Stop::Budget);
+    }
+
+    #[test]
+    fn neither_the_event_list_nor_a_second_run_changes_anything(Case(scenario) in case()) {
+        let first = simulate::<WinnerTree>(&scenario);
+        prop_assert_eq!(&first, &simulate::<HeapList>(&scenario));
+        prop_assert_eq!(&first, &run(&scenario, SEEDS, &Traces::default()).expect("it ran"));
+    }
+
+    #[test]
+    fn recording_more_changes_no_total_and_no_other_table(Case(scenario) in case()) {
+        let full = simulate::<WinnerTree>(&scenario);
+        let mut less = scenario;
+        for tables in [
+            vec![],
+            vec![Table::Jobs, Table::PortBuffers],
+            vec![Table::PortCounters, Table::Drops],
+            vec![Table::Pfc, Table::Flows, Table::SwitchBuffers],
+        ] {
+            less.record.tables = tables;
+            let part = simulate::<WinnerTree>(&less);
+            let kept = |table, rows: Observations| {
+                if less.record.has(table) { rows } else { Observations::default() }
+            };
+            let want = Observations {
+                totals: full.totals,
+                port_buffers: kept(Table::PortBuffers, full.clone()).port_buffers,
+                switch_buffers: kept(Table::SwitchBuffers, full.clone()).switch_buffers,
+                drops: kept(Table::Drops, full.clone()).drops,
+                pfc: kept(Table::Pfc, full.clone()).pfc,
+                port_counters: kept(Table::PortCounters, full.clone()).port_counters,
+                flows: kept(Table::Flows, full.clone()).flows,
+            };
+            let part = Observations {
+                totals: Totals { events: want.totals.events, ..part.totals },
+                ..part
+            };
+            prop_assert_eq!(part, want);
+        }
+    }
+}
