@@ -26,6 +26,11 @@ fn simulate<E: EventList>(scenario: &Scenario) -> Observations {
     run_with::<E>(scenario, SEEDS, &Traces::default()).expect("the scenario runs")
 }
 
+/// Scenarios are large values: they need many steps to shrink.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { max_shrink_iters: 200_000, ..ProptestConfig::with_cases(cases) }
+}
+
 /// The first difference of two tables, rows in the order of `key`.
 fn rows<R: Debug + PartialEq + Clone, K: Ord>(
     name: &str,
@@ -93,7 +98,7 @@ fn ordered(have: &Observations) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(config(300))]
 
     #[test]
     fn the_simulator_does_what_the_rules_say(Case(scenario) in case()) {
@@ -106,7 +111,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(config(60))]
 
     #[test]
     fn bytes_are_conserved_after_every_event(Case(scenario) in case()) {

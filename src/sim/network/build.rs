@@ -102,6 +102,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             drain: scenario.until == Until::Drained,
             drained: false,
             last_done: 0,
+            in_service: 0,
             events: 0,
             budget: scenario.budget.events,
             switches,

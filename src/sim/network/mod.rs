@@ -93,8 +93,10 @@ pub struct Network<M, E, D> {
     /// The job ends when it has drained.
     drain: bool,
     drained: bool,
-    /// Latest instant at which a packet was delivered or dropped.
+    /// Latest instant at which a packet was delivered, served or dropped.
     last_done: u64,
+    /// Packets that slow receivers have accepted and not yet served.
+    in_service: u64,
     events: u64,
     budget: u64,
 

@@ -238,7 +238,28 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.settle_hosts();
             self.tally.restart();
             self.gauges.cut(self.now);
+            self.peaks_from_held();
             self.pauses.warm_up_ends(self.now);
+        }
+    }
+
+    /// Peaks start at what is held. Gauges know it by themselves.
+    fn peaks_from_held(&mut self) {
+        if D::PORTS {
+            return;
+        }
+        for switch in &self.switches {
+            for (local, pool) in (0..switch.ports).flat_map(|p| (0..8).map(move |n| (p, n))) {
+                let (occupancy, headroom, queue) = switch.manager.held(local, pool);
+                let peaks = &mut self.tally.peaks;
+                for (buff, value) in [
+                    (BuffId::Ingress, occupancy),
+                    (BuffId::Headroom, headroom),
+                    (BuffId::Egress, queue),
+                ] {
+                    peaks[buff as usize] = peaks[buff as usize].max(value);
+                }
+            }
         }
     }
 
@@ -489,15 +510,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if !budget {
             self.now = self.end_time;
         }
-        if self.now < self.plan.warm_up {
-            // Nothing was measured.
-            self.tally.restart();
-        }
         for host in 0..self.hosts.len() {
             self.advance_host(host as u32, Kind::Report);
             self.hosts[host].count_ended(self.now);
         }
         self.close_interval();
+        if self.now < self.plan.warm_up {
+            // Nothing was measured.
+            self.tally.restart();
+            self.pauses.warm_up_ends(self.now);
+        }
         for sender in &self.hosts {
             sender.give_back_unfinished(&mut self.flows);
         }

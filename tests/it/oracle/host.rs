@@ -98,25 +98,25 @@ impl World {
         }
         for host in 0..self.hosts.len() {
             if let Some(hold) = self.hosts[host].hold.clone() {
-                let lowest = hold.classes.iter().copied().min().unwrap_or(0) as u8;
-                let event = Event::Hold(host, true);
-                self.schedule(hold.from.0, Kind::Refresh, host, lowest, event);
-                if let Some(until) = hold.until {
-                    let event = Event::Hold(host, false);
-                    self.schedule(until.0, Kind::Refresh, host, lowest, event);
+                for tc in hold.classes.iter().map(|&class| class as u8) {
+                    let event = Event::Hold { host, tc, pause: true };
+                    self.schedule(hold.from.0, Kind::Refresh, host, tc, event);
+                    if let Some(until) = hold.until {
+                        let event = Event::Hold { host, tc, pause: false };
+                        self.schedule(until.0, Kind::Refresh, host, tc, event);
+                    }
                 }
             }
         }
     }
 
-    pub fn hold(&mut self, host: usize, pause: bool) {
-        let hold = self.hosts[host].hold.clone().expect("a hold");
-        let classes = hold.classes.iter().fold(0u8, |bits, class| bits | 1 << class);
-        self.send_pfc(host, classes, pause);
+    pub fn hold(&mut self, host: usize, tc: u8, pause: bool) {
+        self.send_pfc(host, 1 << tc, pause);
         let again = self.now + self.ports[host].pause_time / 2;
-        if pause && hold.until.is_none_or(|until| again < until.0) {
-            let lowest = classes.trailing_zeros() as u8;
-            self.schedule(again, Kind::Refresh, host, lowest, Event::Hold(host, true));
+        let until = self.hosts[host].hold.as_ref().and_then(|hold| hold.until);
+        if pause && until.is_none_or(|until| again < until.0) {
+            let event = Event::Hold { host, tc, pause: true };
+            self.schedule(again, Kind::Refresh, host, tc, event);
         }
     }
 

@@ -215,17 +215,21 @@ impl Meters {
                 totals.pause_frames += u64::from(pause);
                 totals.resume_frames += u64::from(!pause);
             }
-            Frame::Data(_) => {
-                self.rows.totals.packet_hops += u64::from(!self.places[port].host);
-            }
+            Frame::Data(_) => {}
         }
     }
 
     pub fn received(&mut self, port: usize, frame: &Frame) {
         self.counters[port][2] += 1;
         self.counters[port][3] += frame.wire();
-        if let Frame::Pfc { tc, pause } = *frame {
-            self.classes[port][usize::from(tc)].counts[if pause { 1 } else { 3 }] += 1;
+        match *frame {
+            Frame::Pfc { tc, pause } => {
+                self.classes[port][usize::from(tc)].counts[if pause { 1 } else { 3 }] += 1;
+            }
+            // A packet that a switch drops has come to it all the same.
+            Frame::Data(_) => {
+                self.rows.totals.packet_hops += u64::from(!self.places[port].host);
+            }
         }
     }
 
@@ -390,8 +394,13 @@ impl Meters {
         let held = |class: &ClassMeter| class.held_within(warm_up, end).0;
         let classes = || self.classes.iter().flat_map(|port| port.iter().enumerate());
         let lossless = |tc: usize| self.lossless >> tc & 1 == 1;
-        let mut times: Vec<u64> =
-            flows.iter().filter_map(|f| Some(f.end? - f.spec.start)).collect();
+        let ended = flows.iter().filter(|f| f.end.is_some()).count() as u64;
+        // Flows that ended in the warm-up are no result of the measured time.
+        let mut times: Vec<u64> = flows
+            .iter()
+            .filter(|f| f.end.is_some_and(|end| end >= self.warm_up))
+            .filter_map(|f| Some(f.end? - f.spec.start))
+            .collect();
         times.sort_unstable();
         let rank = |percent: usize| {
             let place = (percent * times.len()).div_ceil(100);
@@ -416,7 +425,7 @@ impl Meters {
             fct_p99: rank(99),
             fct_max: times.last().copied(),
             flows_finished: times.len() as u64,
-            flows_unfinished: started - times.len() as u64,
+            flows_unfinished: started - ended,
             ..self.rows.totals
         };
         let mut rows = self.rows;

@@ -61,8 +61,8 @@ enum Event {
     Refresh { port: usize, pool: usize, round: u64 },
     /// A host looks again at a class it has paused.
     NicRefresh { host: usize, tc: u8, round: u64 },
-    /// A host sends the pause frames of its `hold`, or (`false`) ends it.
-    Hold(usize, bool),
+    /// A host sends the pause frame of a class of its `hold`, or ends it.
+    Hold { host: usize, tc: u8, pause: bool },
     /// A rate cap falls due.
     Timer(usize),
     /// Flows start at a host.
@@ -149,10 +149,8 @@ pub fn run(scenario: &Scenario, seeds: Seeds) -> Observations {
     let mut world = World::new(scenario, seeds, &plan);
     let drain = scenario.until == Until::Drained;
     let mut how = End::Duration;
-    while let Some((key, event)) = world.events.pop_first() {
-        if key.0 >= world.end {
-            break;
-        }
+    while let Some(first) = world.events.first_entry().filter(|first| first.key().0 < world.end) {
+        let (key, event) = first.remove_entry();
         assert!(key.0 >= world.now, "time goes forward");
         world.now = key.0;
         world.happen(event);
@@ -284,7 +282,7 @@ impl World {
             }
             Event::Refresh { port, pool, round } => self.switch_refresh(port, pool, round),
             Event::NicRefresh { host, tc, round } => self.nic_refresh(host, tc, round),
-            Event::Hold(host, pause) => self.hold(host, pause),
+            Event::Hold { host, tc, pause } => self.hold(host, tc, pause),
             Event::Timer(host) => self.pick(host),
             Event::FlowStart(host) => self.flow_start(host),
         }
