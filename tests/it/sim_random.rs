@@ -26,9 +26,14 @@ fn simulate<E: EventList>(scenario: &Scenario) -> Observations {
     run_with::<E>(scenario, SEEDS, &Traces::default()).expect("the scenario runs")
 }
 
-/// Scenarios are large values: they need many steps to shrink.
+/// That many cases unless `PROPTEST_CASES` says otherwise. Scenarios are large values: they need
+/// many steps to shrink.
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { max_shrink_iters: 200_000, ..ProptestConfig::with_cases(cases) }
+    let default = ProptestConfig { max_shrink_iters: 200_000, ..ProptestConfig::default() };
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => default,
+        None => ProptestConfig { cases, ..default },
+    }
 }
 
 /// The first difference of two tables, rows in the order of `key`.

@@ -201,14 +201,15 @@ fn switches<M>(
         let ports = switch.ports.len();
         let startup = Startup::new(&scenario.switch, ports as u32)?;
         plan.lossless = startup.lossless;
-        // u64::MAX marks a pool that does not exist.
+        // u64::MAX marks what does not exist: a pool, or headroom in a pool without lossless classes.
         let mut limits = [[u64::MAX; 3]; 8];
         let mut sizes = [0; 8];
         for (index, pool) in startup.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
             let lossless = pool.priority_group != 0;
             let ingress = if lossless { startup.xoff } else { pool.size };
-            limits[index] = [ingress, pool.static_limit, pool.headroom_per_port];
+            let headroom = if lossless { pool.headroom_per_port } else { u64::MAX };
+            limits[index] = [ingress, pool.static_limit, headroom];
             sizes[index] = pool.size;
             stride = stride.max(index + 1);
         }

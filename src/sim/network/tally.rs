@@ -372,12 +372,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         gauges.close(now, zeros, limit, |index, occupancy| {
             let place = index % per_switch;
+            let switch = &self.switches[index / per_switch];
             let missing = place + 1 != per_switch
                 && self.plan.limits[index / per_switch][place / 5][0] == u64::MAX;
             if !keep || missing {
                 return;
             }
-            let node = self.switches[index / per_switch].node;
+            let node = switch.node;
             let (buff, side, pool) = if place + 1 == per_switch {
                 (SwitchBuff::Shared, Side::Whole, -1)
             } else {
@@ -388,6 +389,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     3 => (SwitchBuff::Egress, Side::Up),
                     _ => (SwitchBuff::Shared, Side::Whole),
                 };
+                let ports = &self.ports[switch.first_port..switch.first_port + switch.ports];
+                if side != Side::Whole && !ports.iter().any(|p| p.up == (side == Side::Up)) {
+                    return;
+                }
                 (buff, side, (place / 5) as i8)
             };
             rows.push(SwitchBufferRow { node, side, buff, pool, occupancy });

@@ -397,9 +397,11 @@ impl World {
         self.meters.dropped(self.now, port, packet.tc, pool, reason, bytes);
     }
 
-    /// Nothing is anywhere and nothing is to come.
+    /// Nothing is anywhere and nothing is to come. A job without flows has no event that could
+    /// leave it so: it lasts to its bound.
     fn drained(&self) -> bool {
-        self.inside == 0 && self.flows.iter().all(|f| f.remaining == 0)
+        let sent = self.flows.iter().all(|f| f.remaining == 0);
+        self.inside == 0 && sent && !self.flows.is_empty()
     }
 
     /// Every byte sent was received, dropped or is still somewhere.
