@@ -158,8 +158,14 @@ impl World {
                 flow.due = self.now + time_on_wire(ip + 18, flow.spec.rate);
                 due = Some(flow.due);
             }
-            let packet =
-                Packet { flow: place, ip, tc: flow.spec.tc, ect: flow.spec.ect, ce: false, from: 0 };
+            let packet = Packet {
+                flow: place,
+                ip,
+                tc: flow.spec.tc,
+                ect: flow.spec.ect,
+                ce: false,
+                from: 0,
+            };
             if let Some(due) = due {
                 self.schedule(due, Kind::Timer, host, 0, Event::Timer(host));
             }

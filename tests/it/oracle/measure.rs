@@ -71,10 +71,16 @@ struct ClassMeter {
 impl ClassMeter {
     /// Held time between two instants, and its longest stretch.
     fn held_within(&self, from: u64, to: u64) -> (u64, u64) {
-        let stretches = self.held.iter().map(|&(start, end)| {
-            end.unwrap_or(to).min(to).saturating_sub(start.max(from))
-        });
+        let stretches = self
+            .held
+            .iter()
+            .map(|&(start, end)| end.unwrap_or(to).min(to).saturating_sub(start.max(from)));
         stretches.fold((0, 0), |(sum, longest), s| (sum + s, longest.max(s)))
+    }
+
+    /// Held at any instant from this one on, the state at the instant itself included.
+    fn held_since(&self, from: u64) -> bool {
+        self.held.iter().any(|&(_, end)| end.is_none_or(|end| end >= from))
     }
 }
 
@@ -312,7 +318,13 @@ impl Meters {
                 && (zeros || occupancy.max > 0 || occupancy.count > 0)
             {
                 let (node, side, buff, pool) = (*node, *side, *buff, *pool);
-                self.rows.switch_buffers.push(SwitchBufferRow { node, side, buff, pool, occupancy });
+                self.rows.switch_buffers.push(SwitchBufferRow {
+                    node,
+                    side,
+                    buff,
+                    pool,
+                    occupancy,
+                });
             }
         }
         for ((node, port, tc, pool, reason), (packets, bytes)) in std::mem::take(&mut self.drops) {
@@ -327,7 +339,7 @@ impl Meters {
                 let (interval_paused, interval_max_paused) = class.held_within(start, now);
                 let moved = class.counts != class.counts_at_start;
                 class.counts_at_start = class.counts;
-                if tables.contains(&Table::Pfc) && (zeros || moved || interval_paused > 0) {
+                if tables.contains(&Table::Pfc) && (zeros || moved || class.held_since(start)) {
                     let [xoff_tx, xoff_rx, xon_tx, xon_rx, ecn_marked] = class.counts;
                     self.rows.pfc.push(PfcRow {
                         sim_time: now,

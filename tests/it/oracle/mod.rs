@@ -210,9 +210,8 @@ impl World {
             }
         }
         let rate = |host: u32| plan.links[host as usize].rate;
-        let mut source =
-            FlowSource::new(scenario, plan.hosts, &rate, &seeds, &Traces::default())
-                .expect("flows");
+        let mut source = FlowSource::new(scenario, plan.hosts, &rate, &seeds, &Traces::default())
+            .expect("flows");
         let mut flows = Vec::new();
         for host in 0..plan.hosts {
             while let Some(flow) = source.pop(host) {

@@ -171,9 +171,9 @@ impl World {
     pub fn pick_queued(&mut self, at: usize, port: usize) -> Option<Packet> {
         let s = &mut self.switches[at];
         let local = port - s.first;
-        let tc = (0..8).rev().find(|&tc| {
-            self.ports[port].held[tc].is_none() && !s.queues[local][tc].is_empty()
-        })?;
+        let tc = (0..8)
+            .rev()
+            .find(|&tc| self.ports[port].held[tc].is_none() && !s.queues[local][tc].is_empty())?;
         let mut packet = s.queues[local][tc].pop_front().expect("not empty");
         if packet.ect && s.ecn.enable_ecn {
             let pool = s.pool_of(packet.tc);

@@ -92,12 +92,7 @@ fn buffer(most_ports: u64) -> impl Strategy<Value = SharedBufferManager> {
     ]);
     let sizes = (300u64..8_000, prop_oneof![Just(0u64), 1..900u64]);
     let points = (1u64..2_000, 0u64..2_000);
-    let lossy = (
-        select(vec![0.0, 0.0, 0.25, 1.0, 4.0]),
-        any::<bool>(),
-        1u64..4,
-        100u64..1_500,
-    );
+    let lossy = (select(vec![0.0, 0.0, 0.25, 1.0, 4.0]), any::<bool>(), 1u64..4, 100u64..1_500);
     (pools, vec(any::<prop::sample::Index>(), 8), vec(0i64..=1, 8), sizes, points, lossy).prop_map(
         move |(shares, classes, pfc, (shared, headroom), (xoff, xon), lossy)| {
             let existing: Vec<i64> =
@@ -189,11 +184,8 @@ fn host_nic(line: (u64, u64)) -> impl Strategy<Value = HostNic> {
         vec(select(vec![0.3, 0.8, 1.0]), 8),
         vec(select(vec![0.0, 0.1, 0.3]), 8),
     );
-    let acts = (
-        prop_oneof![4 => Just(false), 1 => Just(true)],
-        response(line),
-        weighted(0.3, hold(line)),
-    );
+    let acts =
+        (prop_oneof![4 => Just(false), 1 => Just(true)], response(line), weighted(0.3, hold(line)));
     (receive, acts).prop_map(|((rate, pool, pfc, xoff, xon), (ignore_pfc, response, hold))| {
         let held = |class: usize| {
             hold.as_ref().is_some_and(|h: &Hold| h.classes.contains(&(class as u64)))
@@ -248,8 +240,8 @@ fn bytes() -> impl Strategy<Value = u64> {
 fn listed(hosts: u32) -> impl Strategy<Value = Traffic> {
     let class = prop_oneof![3 => Just(0u64), 2 => Just(1u64), 2 => 0..8u64];
     let entry = (0..hosts, 1..hosts, bytes(), packet(), class, any::<bool>(), on_grid(20), cap());
-    let entry = entry.prop_map(move |(src, ahead, bytes, packet, class, ect, start, rate)| {
-        FlowEntry {
+    let entry =
+        entry.prop_map(move |(src, ahead, bytes, packet, class, ect, start, rate)| FlowEntry {
             src,
             dst: (src + ahead) % hosts,
             bytes: Bytes(bytes.min(packet * 60)),
@@ -259,10 +251,8 @@ fn listed(hosts: u32) -> impl Strategy<Value = Traffic> {
             role: None,
             start: Ps(start),
             rate: rate.map(BitRate),
-        }
-    });
-    vec(entry, 1..10)
-        .prop_map(|flows| Traffic::Flows(Flows { flows, common: Common::default() }))
+        });
+    vec(entry, 1..10).prop_map(|flows| Traffic::Flows(Flows { flows, common: Common::default() }))
 }
 
 fn pattern(hosts: u32) -> impl Strategy<Value = Traffic> {
