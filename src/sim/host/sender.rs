@@ -370,6 +370,9 @@ impl Sender {
     /// Gets the flows that start next; false when there are none.
     #[inline]
     fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) -> bool {
+        if source.peek(self.host).is_none_or(|first| first.start >= flows.start_before) {
+            return false;
+        }
         let Some(first) = source.pop(self.host) else { return false };
         self.starting.push_back(first);
         while source.peek(self.host).is_some_and(|f| f.start == first.start) {

@@ -91,6 +91,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let routes = Routes::new(&layout, scenario.switch.ecmp_hash_method);
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.needs_hashes());
         flows.measure_from = scenario.warm_up.0;
+        flows.start_before = scenario.duration.0;
         let end_time = scenario.duration.0;
         let mut network = Network {
             now: 0,
