@@ -269,6 +269,11 @@ impl Outline {
         std::iter::once(self.lower).chain(self.upper)
     }
 
+    /// Number of links.
+    pub fn link_count(&self) -> u64 {
+        self.host_links.count + self.fabric_links.map_or(0, |links| links.count)
+    }
+
     /// Parallel links from a leaf to each spine; 0 without spines.
     fn parallel(&self) -> u32 {
         self.upper.map_or(0, |spines| self.lower.up / spines.count as u32)
@@ -280,9 +285,7 @@ impl Outline {
         let leaves = lower.count as u32;
         let spines = self.upper.map_or(0, |s| s.count as u32);
         let parallel = self.parallel();
-        let mut links = Vec::with_capacity(
-            (self.host_links.count + self.fabric_links.map_or(0, |l| l.count)) as usize,
-        );
+        let mut links = Vec::with_capacity(self.link_count() as usize);
         let mut switches: Vec<SwitchPlan> = (0..leaves + spines)
             .map(|at| {
                 let ports = if at < leaves { lower.ports() } else { leaves * parallel };
@@ -377,7 +380,7 @@ fn link_rate(
         }
         Err(LinksError {
             attribute,
-            value: format!("{} bit/s", rate.0),
+            value: rate.to_string(),
             rule: "a link's rate must be 1kbps to 100Tbps".into(),
         })
     };
@@ -390,10 +393,10 @@ fn link_rate(
         if said.is_some_and(|said| said != own) {
             return Err(LinksError {
                 attribute,
-                value: format!("{} bit/s", own.0),
+                value: own.to_string(),
                 rule: format!(
-                    "disagrees with {name}, {} bit/s; remove one of them or make them equal",
-                    said.map_or(0, |r| r.0)
+                    "disagrees with {name} = {}; remove one of them or make them equal",
+                    said.unwrap_or_default()
                 ),
             });
         }
@@ -412,7 +415,7 @@ fn link_delay(
         if let Some(delay) = delay.filter(|d| d.0 > MAX_DELAY) {
             return Err(LinksError {
                 attribute,
-                value: format!("{} ps", delay.0),
+                value: delay.to_string(),
                 rule: "a link's one-way delay must be 0s to 1s".into(),
             });
         }
@@ -420,11 +423,8 @@ fn link_delay(
     match (said, own) {
         (Some(said), Some(own)) if said != own => Err(LinksError {
             attribute,
-            value: format!("{} ps", own.0),
-            rule: format!(
-                "disagrees with {name}, {} ps; remove one of them or make them equal",
-                said.0
-            ),
+            value: own.to_string(),
+            rule: format!("disagrees with {name} = {said}; remove one of them or make them equal"),
         }),
         _ => Ok(said.or(own).map_or(DEFAULT_DELAY, |d| d.0)),
     }
@@ -537,8 +537,8 @@ mod tests {
         let e = network(&s).unwrap_err();
         assert_eq!(
             e.to_string(),
-            "nic.NetworkInterface.DataRate = 400000000000 bit/s: disagrees with topology.rate, \
-             100000000000 bit/s; remove one of them or make them equal"
+            "nic.NetworkInterface.DataRate = 400Gbps: disagrees with topology.rate = 100Gbps; \
+             remove one of them or make them equal"
         );
         let mut s = leaf_spine();
         s.switch.network_interface.medium.delay = Some(Ps(1));

@@ -8,14 +8,20 @@
 //! that JSON with its keys sorted is what a job's identity is computed over.
 
 pub mod attributes;
+pub mod check;
+pub mod inspect;
 pub mod links;
 mod nic;
+pub mod offered;
 mod record;
+pub mod schema;
+pub mod sizing;
 pub mod startup;
 mod switch;
 mod topology;
 mod traffic;
 
+pub use check::{Finding, Report, check, refusals};
 pub use nic::{Hold, HostNic, Nic, NicModel};
 pub use record::{Budget, Record, Table};
 pub use switch::{

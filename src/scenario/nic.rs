@@ -105,7 +105,7 @@ pub struct HostNic {
 impl Nic {
     /// The settings of one host, overrides applied (`hosts` of the result is empty).
     pub fn of_host(&self, host: u32) -> Nic {
-        let mut nic = Nic { hosts: BTreeMap::new(), ..self.clone() };
+        let mut nic = Nic { hold: self.hold.clone(), hosts: BTreeMap::new(), ..*self };
         let Some(own) = self.hosts.get(&host) else { return nic };
         if let Some(v) = own.pfc_response_time {
             nic.pfc_response_time = v;

@@ -5,6 +5,7 @@
 //! with. Knows nothing of links, traffic or time.
 
 use super::switch::{SharedBufferManager, Switch};
+use crate::units::{Bytes, thousands};
 use thiserror::Error;
 
 /// Number of traffic classes, and of pools.
@@ -67,38 +68,33 @@ pub struct Startup {
 
 /// Why a switch cannot start.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub enum StartupError {
-    /// Stage 1.
-    #[error(
-        "HeadRoomPerPortLimit = {per_port} B on {ports} connected ports reserves {needed} B of \
-         headroom, more than TotalSharedBufferSize = {total} B; lower one or raise the other"
-    )]
+#[error("{}", .0.text())]
+pub struct StartupError(pub StartupProblem);
+
+/// What is wrong, with the numbers that show it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StartupProblem {
+    /// Stage 1: the headroom of all ports is larger than the buffer.
     HeadroomAboveBuffer {
-        /// Headroom of a port.
+        /// Headroom of a port, bytes.
         per_port: u64,
         /// Connected ports.
         ports: u32,
-        /// Headroom of all ports.
+        /// Headroom of all ports, bytes.
         needed: u128,
-        /// The whole buffer.
+        /// The whole buffer, bytes.
         total: u64,
     },
-    /// Stage 2.
-    #[error("PoolAllocationMap has no entry above 0; give at least one pool a share")]
+    /// Stage 2: every allocation is 0.
     NoPool,
-    /// Stage 2.
-    #[error(
-        "PoolAllocationMap sums to too much: pool {pool}, the last one, would be {size} B; its \
-         entries must not exceed 1 by more than the last non-zero one"
-    )]
+    /// Stage 2: the allocations sum to more than the last one can give back.
     PoolNegative {
         /// The last pool with an allocation.
         pool: usize,
-        /// Its size, below 0.
+        /// Its size in bytes, below 0.
         size: i128,
     },
-    /// A number no stage can use.
-    #[error("{attribute}[{index}] = {value} must be {rule}")]
+    /// An entry of a list that no stage can use.
     Entry {
         /// Documented name of the list.
         attribute: &'static str,
@@ -109,28 +105,69 @@ pub enum StartupError {
         /// What may stand there.
         rule: &'static str,
     },
-    /// Stage 4.
-    #[error("LossyAlpha = {0} must be a number of 0 or more")]
+    /// Stage 4: not a number of 0 or more.
     Alpha(f64),
     /// A switch without links.
-    #[error("the switch has no connected port; give the topology at least one link")]
     NoPorts,
     /// The other policy.
-    #[error("UETPolicyEnabled = true is not supported by this version; set it to false")]
     UetPolicy,
 }
 
-impl StartupError {
-    /// Documented name of the attribute at fault.
-    pub fn attribute(&self) -> &'static str {
+impl StartupProblem {
+    /// Documented name of the attribute at fault, with its place in a list.
+    pub fn attribute(&self) -> String {
         match self {
-            StartupError::HeadroomAboveBuffer { .. } => "HeadRoomPerPortLimit",
-            StartupError::NoPool | StartupError::PoolNegative { .. } => "PoolAllocationMap",
-            StartupError::Entry { attribute, .. } => attribute,
-            StartupError::Alpha(_) => "LossyAlpha",
-            StartupError::NoPorts => "topology",
-            StartupError::UetPolicy => "UETPolicyEnabled",
+            StartupProblem::HeadroomAboveBuffer { .. } => "HeadRoomPerPortLimit".into(),
+            StartupProblem::NoPool => "PoolAllocationMap".into(),
+            StartupProblem::PoolNegative { pool, .. } => format!("PoolAllocationMap[{pool}]"),
+            StartupProblem::Entry { attribute, index, .. } => format!("{attribute}[{index}]"),
+            StartupProblem::Alpha(_) => "LossyAlpha".into(),
+            StartupProblem::NoPorts => "topology".into(),
+            StartupProblem::UetPolicy => "UETPolicyEnabled".into(),
         }
+    }
+
+    /// Its value, or the quantity that follows from it.
+    pub fn value(&self) -> String {
+        match self {
+            StartupProblem::HeadroomAboveBuffer { per_port, .. } => Bytes(*per_port).to_string(),
+            StartupProblem::NoPool => "all 0".into(),
+            StartupProblem::PoolNegative { size, .. } => format!("{} B", thousands(*size)),
+            StartupProblem::Entry { value, .. } => value.clone(),
+            StartupProblem::Alpha(alpha) => alpha.to_string(),
+            StartupProblem::NoPorts => "no connected port".into(),
+            StartupProblem::UetPolicy => "true".into(),
+        }
+    }
+
+    /// The rule it breaks, and what to do.
+    pub fn rule(&self) -> String {
+        match self {
+            StartupProblem::HeadroomAboveBuffer { ports, needed, total, .. } => format!(
+                "reserves {} B on {ports} connected ports, more than TotalSharedBufferSize = {}; \
+                 lower the one or raise the other",
+                thousands(i128::try_from(*needed).unwrap_or(i128::MAX)),
+                Bytes(*total)
+            ),
+            StartupProblem::NoPool => "at least one pool needs a share above 0".into(),
+            StartupProblem::PoolNegative { .. } => "the size left for the last pool is negative; \
+                the shares may exceed 1 by at most the last non-zero one"
+                .into(),
+            StartupProblem::Entry { rule, .. } => format!("must be {rule}"),
+            StartupProblem::Alpha(_) => "must be a number of 0 or more".into(),
+            StartupProblem::NoPorts => "a switch needs at least one link".into(),
+            StartupProblem::UetPolicy => "not supported by this version; set it to false".into(),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{} = {}: {}", self.attribute(), self.value(), self.rule())
+    }
+}
+
+impl From<StartupProblem> for StartupError {
+    fn from(problem: StartupProblem) -> Self {
+        StartupError(problem)
     }
 }
 
@@ -141,10 +178,10 @@ impl Startup {
     pub fn new(switch: &Switch, ports: u32) -> Result<Startup, StartupError> {
         let buffer = &switch.shared_buffer_manager;
         if ports == 0 {
-            return Err(StartupError::NoPorts);
+            return Err(StartupProblem::NoPorts.into());
         }
         if buffer.uet_policy_enabled {
-            return Err(StartupError::UetPolicy);
+            return Err(StartupProblem::UetPolicy.into());
         }
         let (total_headroom, sizing_total) = headroom(buffer, ports)?;
         let sizes = pool_sizes(buffer, sizing_total)?;
@@ -210,7 +247,7 @@ fn headroom(buffer: &SharedBufferManager, ports: u32) -> Result<(u64, u64), Star
     let needed = u128::from(per_port) * u128::from(ports);
     match u64::try_from(needed).ok().and_then(|used| Some((used, total.checked_sub(used)?))) {
         Some(split) => Ok(split),
-        None => Err(StartupError::HeadroomAboveBuffer { per_port, ports, needed, total }),
+        None => Err(StartupProblem::HeadroomAboveBuffer { per_port, ports, needed, total }.into()),
     }
 }
 
@@ -224,12 +261,13 @@ fn pool_sizes(
     let mut last = None;
     for (number, &share) in buffer.pool_allocation_map.iter().enumerate() {
         if !(share.is_finite() && share >= 0.0) {
-            return Err(StartupError::Entry {
+            return Err(StartupProblem::Entry {
                 attribute: "PoolAllocationMap",
                 index: number,
                 value: share.to_string(),
                 rule: "a number of 0 or more",
-            });
+            }
+            .into());
         }
         if share > 0.0 {
             // The conversion saturates; a share that large is refused below.
@@ -239,11 +277,11 @@ fn pool_sizes(
             last = Some((number, nominal));
         }
     }
-    let Some((number, nominal)) = last else { return Err(StartupError::NoPool) };
+    let Some((number, nominal)) = last else { return Err(StartupProblem::NoPool.into()) };
     let size = i128::from(nominal) + i128::from(sizing_total) - sum as i128;
     match u64::try_from(size) {
         Ok(size) => sizes[number] = Some((nominal, size)),
-        Err(_) => return Err(StartupError::PoolNegative { pool: number, size }),
+        Err(_) => return Err(StartupProblem::PoolNegative { pool: number, size }.into()),
     }
     Ok(sizes)
 }
@@ -255,7 +293,7 @@ fn class_pools(buffer: &SharedBufferManager) -> Result<[u8; CLASSES], StartupErr
         pools[class] = u8::try_from(pool)
             .ok()
             .filter(|&pool| usize::from(pool) < CLASSES)
-            .ok_or_else(|| StartupError::Entry {
+            .ok_or_else(|| StartupProblem::Entry {
                 attribute: "TrafficClassPoolMapping",
                 index: class,
                 value: pool.to_string(),
@@ -273,12 +311,13 @@ fn lossless_classes(buffer: &SharedBufferManager) -> Result<u8, StartupError> {
             0 => {}
             1 => lossless |= 1 << class,
             other => {
-                return Err(StartupError::Entry {
+                return Err(StartupProblem::Entry {
                     attribute: "EnablePFC",
                     index: class,
                     value: other.to_string(),
                     rule: "0 (lossy) or 1 (lossless)",
-                });
+                }
+                .into());
             }
         }
     }
@@ -289,7 +328,7 @@ fn lossless_classes(buffer: &SharedBufferManager) -> Result<u8, StartupError> {
 fn limit_form(buffer: &SharedBufferManager) -> Result<LimitForm, StartupError> {
     let alpha = buffer.lossy_alpha;
     if !(alpha.is_finite() && alpha >= 0.0) {
-        return Err(StartupError::Alpha(alpha));
+        return Err(StartupProblem::Alpha(alpha).into());
     }
     Ok(match (alpha > 0.0, buffer.queue_drop_threshold_enable) {
         (true, _) => LimitForm::Alpha(alpha),
@@ -301,7 +340,6 @@ fn limit_form(buffer: &SharedBufferManager) -> Result<LimitForm, StartupError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
 
     fn start(change: impl FnOnce(&mut SharedBufferManager)) -> Result<Startup, StartupError> {
         let mut switch = Switch::default();
@@ -387,7 +425,7 @@ mod tests {
         let s = start(|b| b.pool_allocation_map[..2].copy_from_slice(&[1.0, 0.5])).unwrap();
         assert_eq!(s.pools[1].unwrap().size, 0);
         let e = start(|b| b.pool_allocation_map[..2].copy_from_slice(&[1.5, 0.1])).unwrap_err();
-        assert_eq!(e, StartupError::PoolNegative { pool: 1, size: -111_616_000 });
+        assert_eq!(e.0, StartupProblem::PoolNegative { pool: 1, size: -111_616_000 });
         assert!(start(|b| b.pool_allocation_map[0] = 1e300).is_err());
     }
 
@@ -398,8 +436,11 @@ mod tests {
             0
         );
         let e = start(|b| b.head_room_per_port_limit = Bytes(2_000_001)).unwrap_err();
-        assert_eq!(e.attribute(), "HeadRoomPerPortLimit");
-        assert!(e.to_string().contains("256000128 B of headroom"), "{e}");
+        assert_eq!(
+            e.to_string(),
+            "HeadRoomPerPortLimit = 2000001B: reserves 256,000,128 B on 128 connected ports, more \
+             than TotalSharedBufferSize = 256MB; lower the one or raise the other"
+        );
         assert!(start(|b| b.head_room_per_port_limit = Bytes(u64::MAX)).is_err());
     }
 
@@ -416,10 +457,10 @@ mod tests {
         let text = |change: fn(&mut SharedBufferManager)| start(change).unwrap_err().to_string();
         assert_eq!(
             text(|b| b.pool_allocation_map[3] = -0.1),
-            "PoolAllocationMap[3] = -0.1 must be a number of 0 or more"
+            "PoolAllocationMap[3] = -0.1: must be a number of 0 or more"
         );
         assert!(text(|b| b.pool_allocation_map[3] = f64::NAN).contains("NaN"));
-        assert!(text(|b| b.pool_allocation_map = [0.0; 8]).contains("no entry above 0"));
+        assert!(text(|b| b.pool_allocation_map = [0.0; 8]).contains("a share above 0"));
         assert!(text(|b| b.traffic_class_pool_mapping[2] = 8).contains("0 to 7"));
         assert!(text(|b| b.traffic_class_pool_mapping[2] = -1).contains("[2] = -1"));
         assert!(text(|b| b.enable_pfc[7] = 2).contains("EnablePFC[7] = 2"));
@@ -436,6 +477,6 @@ mod tests {
 
     #[test]
     fn a_switch_without_ports_does_not_start() {
-        assert_eq!(Startup::new(&Switch::default(), 0), Err(StartupError::NoPorts));
+        assert_eq!(Startup::new(&Switch::default(), 0), Err(StartupProblem::NoPorts.into()));
     }
 }

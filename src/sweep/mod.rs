@@ -3,5 +3,32 @@
 //! Owns axes, filters, derived values, repetitions, seeds, job ids and the plan. Refuses to run
 //! anything.
 
+mod assemble;
+mod axis;
+mod base;
+mod bind;
+mod columns;
+mod cost;
+mod explain;
 pub mod expr;
+mod fault;
+mod grid;
+mod identity;
+mod keys;
+mod layers;
+mod load;
 pub mod plan;
+mod settings;
+mod table;
+mod template;
+#[cfg(test)]
+mod tests;
+pub mod trace;
+mod value;
+mod yaml;
+
+pub use explain::{Explanation, Origin};
+pub use fault::{Place, Problem, SweepError};
+pub use grid::SEMANTICS_VERSION;
+pub use identity::identify;
+pub use load::{HARD_LIMIT, SOFT_LIMIT};

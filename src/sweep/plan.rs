@@ -1,9 +1,19 @@
 //! The plan: points and jobs in a defined order.
+//!
+//! Owns what the rest of the program sees of a sweep: every grid point and repetition, the jobs
+//! they come to, and the scenario of each job on demand. Refuses to read files after it is made:
+//! editing the sweep file changes nothing in a plan that exists.
 
+use super::explain::{self, Explanation};
+use super::fault::{Sources, SweepError};
+use super::grid::{Grid, SEMANTICS_VERSION};
+use super::layers::Layer;
+use super::load;
+use crate::scenario::Scenario;
 use crate::sim::random::Seeds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Identity of a job: the first 8 bytes of its hash, shown as 16 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,4 +90,187 @@ pub struct SourceFile {
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: Vec<u8>,
+}
+
+/// What the command line adds to a sweep file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Overrides {
+    /// `key=value`, each laid over the file, the last one on top.
+    pub set: Vec<String>,
+    /// `key=[a, b]`, `key=a,b` or `key={range: …}`: axes added or replaced.
+    pub axis: Vec<String>,
+    /// More points than [`load::SOFT_LIMIT`] are meant.
+    pub yes: bool,
+}
+
+/// One axis, for summaries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AxisSize {
+    /// Its key in the file.
+    pub name: String,
+    /// The keys it varies; several for a zip or a table.
+    pub members: Vec<String>,
+    /// Number of values.
+    pub len: usize,
+    /// The first values as people write them (at most a thousand).
+    pub values: Vec<String>,
+}
+
+/// What a constraint removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exclusion {
+    /// The constraint as written.
+    pub constraint: String,
+    /// Points it removed, repetitions counted. A point counts for the first constraint that
+    /// removes it.
+    pub points: u64,
+}
+
+/// A checked plan.
+///
+/// Order: entries of `scenarios` outermost, then axes in file order (the first is the slowest),
+/// repetitions innermost. Jobs stand in the order in which points first need them. A job holds
+/// no scenario: [`Plan::scenario`] makes it, so a plan takes less than 1 KiB a job.
+#[derive(Debug)]
+pub struct Plan {
+    /// `name` of the file, or the file's name without its ending.
+    pub name: String,
+    /// The seed (with `seeds`, the first of them).
+    pub seed: u64,
+    /// Repetitions of every point (with `seeds`, how many there are).
+    pub repetitions: u64,
+    /// Every grid point and repetition, excluded ones included.
+    pub points: Vec<Point>,
+    /// What is to run, each once.
+    pub jobs: Vec<Job>,
+    /// Axes and derived values, in step with `points`.
+    pub columns: Vec<Column>,
+    /// Every file read, in the order read; the first is the sweep file itself.
+    pub files: Vec<SourceFile>,
+    /// The axes in file order.
+    pub axes: Vec<AxisSize>,
+    /// One entry for each constraint.
+    pub exclusions: Vec<Exclusion>,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<String>,
+    pub(super) grid: Grid,
+    pub(super) layers: Vec<Layer>,
+    pub(super) sources: Sources,
+}
+
+impl Plan {
+    /// Reads, checks and multiplies out a sweep file.
+    ///
+    /// # Errors
+    /// The first thing wrong with the file, with its place; a grid that is too large.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Plan, SweepError> {
+        load::plan(path, overrides)
+    }
+
+    /// The scenario of a job, given its place in [`Plan::jobs`].
+    ///
+    /// # Errors
+    /// None for a job of this plan: it was resolved once when the plan was made.
+    pub fn scenario(&self, job: usize) -> Result<Scenario, SweepError> {
+        self.resolve(job).map(|(scenario, _)| scenario)
+    }
+
+    /// The scenario of a job as JSON: sorted keys, base units, every default filled in.
+    ///
+    /// # Errors
+    /// As [`Plan::scenario`].
+    pub fn scenario_json(&self, job: usize) -> Result<String, SweepError> {
+        self.resolve(job).map(|(_, text)| text)
+    }
+
+    fn resolve(&self, job: usize) -> Result<(Scenario, String), SweepError> {
+        let row = self.jobs.get(job).map_or(usize::MAX, |j| j.point);
+        let point = row as u64 / self.repetitions.max(1);
+        self.grid.scenario(point).map_err(|f| self.sources.error(f))
+    }
+
+    /// Where a key's value comes from: every layer that gives it, the winning one last.
+    ///
+    /// # Errors
+    /// An unknown name, or one that could mean several places.
+    pub fn explain(&self, key: &str) -> Result<Explanation, SweepError> {
+        explain::explain(self, key).map_err(|f| self.sources.error(f))
+    }
+
+    /// Points that some constraint removed, repetitions counted.
+    pub fn excluded(&self) -> u64 {
+        self.exclusions.iter().map(|e| e.points).sum()
+    }
+
+    /// Jobs that break a rule of the switch.
+    pub fn infeasible(&self) -> usize {
+        self.jobs.iter().filter(|j| !j.infeasible.is_empty()).count()
+    }
+
+    /// The plan in short, as it is kept beside a dataset.
+    pub fn to_json(&self) -> serde_json::Value {
+        let axes: Vec<_> = self
+            .axes
+            .iter()
+            .map(|a| serde_json::json!({"name": a.name, "members": a.members, "size": a.len}))
+            .collect();
+        let exclusions: Vec<_> = self
+            .exclusions
+            .iter()
+            .map(|e| serde_json::json!({"constraint": e.constraint, "points": e.points}))
+            .collect();
+        let files: Vec<_> = self
+            .files
+            .iter()
+            .map(|f| {
+                let hash = blake3::hash(&f.bytes).to_hex();
+                serde_json::json!({"path": f.path.to_string_lossy(), "blake3": hash.as_str()})
+            })
+            .collect();
+        serde_json::json!({
+            "name": self.name,
+            "seed": self.seed,
+            "seeds": self.grid.repeats.iter().map(|r| r.seed).take(1_000).collect::<Vec<_>>(),
+            "repetitions": self.repetitions,
+            "semantics_version": SEMANTICS_VERSION,
+            "plan_hash": self.hash(),
+            "points": self.points.len(),
+            "jobs": self.jobs.len(),
+            "infeasible": self.infeasible(),
+            "excluded": self.excluded(),
+            "axes": axes,
+            "exclusions": exclusions,
+            "warnings": self.warnings,
+            "files": files,
+        })
+    }
+
+    /// Hash over the ids of all jobs in their order, 64 hex digits.
+    pub fn hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for job in &self.jobs {
+            hasher.update(&job.id.0.to_be_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+/// One scenario of a sweep file: that of the given job, or of the first point that runs.
+///
+/// # Errors
+/// As [`Plan::load`]; a file whose constraints leave no point; a number that is no job's.
+pub fn load_scenario(
+    path: &Path,
+    overrides: &Overrides,
+    job: Option<usize>,
+) -> Result<Scenario, SweepError> {
+    let plan = Plan::load(path, overrides)?;
+    let job = job.unwrap_or(0);
+    if job >= plan.jobs.len() {
+        let n = plan.jobs.len();
+        let fault = super::fault::Fault::nowhere(format!("the plan has no job {job}: it has {n}"))
+            .help("jobs are counted from 0; `poolsweep plan --list` shows them");
+        return Err(plan.sources.error(fault));
+    }
+    plan.scenario(job)
 }

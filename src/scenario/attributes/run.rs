@@ -163,7 +163,7 @@ pub(super) static AFTER: &[Attribute] = &[
     attribute(
         "budget.events",
         Kind::Count,
-        Some("10_000_000_000"),
+        Some("10000000000"),
         "1 or more",
         "Most events a job may handle; one that needs more ends there, with status `budget`.",
         "end of a job",

@@ -65,7 +65,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         "traffic[].load",
         Kind::Number,
         None,
-        "above 0, finite",
+        "above 0, at most 100",
         "Wire bytes offered per host over its link rate. Required.",
         "uniform",
     ),

@@ -18,7 +18,7 @@ use crate::sim::packet::{Frame, PfcFrame};
 use crate::sim::random::Seeds;
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::ecn::Marker;
-use crate::sim::switch::route::Routes;
+use crate::sim::switch::route::{Forwarding, RouteError};
 use crate::sim::traffic::{FlowSource, Traces, TrafficError};
 use std::collections::{BinaryHeap, VecDeque};
 use std::marker::PhantomData;
@@ -34,6 +34,9 @@ pub enum SimError {
     /// The switch's start-up.
     #[error(transparent)]
     Startup(#[from] StartupError),
+    /// The paths.
+    #[error(transparent)]
+    Routes(#[from] RouteError),
     /// The traffic.
     #[error(transparent)]
     Traffic(#[from] TrafficError),
@@ -88,7 +91,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             (0..host_count).map(|host| receiver(nic(host)).map(Box::new)).collect::<Vec<_>>();
         let host_rate = |host: u32| hosts[host as usize].line().rate;
         let source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
-        let routes = Routes::new(&layout, scenario.switch.ecmp_hash_method);
+        let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.needs_hashes());
         flows.measure_from = scenario.warm_up.0;
         flows.start_before = scenario.duration.0;

@@ -98,7 +98,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         let out_local = {
             let flow = self.flows.get(packet.flow);
-            self.routes.port(s, flow)
+            self.routes.port(s, flow.dst, flow.spec.id, flow.hashes)
         };
         let out = self.switches[s].first_port + out_local;
         let enqueued = self.switches[s].manager.enqueue(

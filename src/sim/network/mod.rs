@@ -26,7 +26,7 @@ use super::observe::Observations;
 use super::packet::{Frame, Packet, PfcFrame};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
-use super::switch::route::Routes;
+use super::switch::route::Forwarding;
 use super::traffic::FlowSource;
 use pause::{Pauses, PendingEffect};
 use std::cmp::Reverse;
@@ -112,7 +112,7 @@ pub struct Network<M, E, D> {
     averages: Vec<f64>,
     /// Pools a port: the highest pool that exists, plus one.
     stride: usize,
-    routes: Routes,
+    routes: Forwarding,
 
     // Hosts.
     hosts: Vec<Sender>,

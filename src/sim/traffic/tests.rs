@@ -430,6 +430,40 @@ fn fixed_bursts_fill_their_time_on_the_wire() {
 }
 
 #[test]
+fn exponential_bursts_keep_their_duty_cycle() {
+    let scenario = scenario(
+        2,
+        80_000_000_000,
+        json!([{"pattern": "on-off", "senders": 1, "on": 1_000_000, "off": 3_000_000,
+                "burst": "exponential", "packet": 1000}]),
+    );
+    let flows = &drain(source(&scenario, &seeds(4)).expect("valid"), 2, 0)[1];
+    // 20,000 bursts: lengths of on + off have a coefficient of variation of √10 ÷ 4.
+    let bursts = flows.len() as f64;
+    assert!((bursts / 20_000.0 - 1.0).abs() < 5.0 * 0.79 / 141.0, "{bursts}");
+    let wire: u64 = flows.iter().map(|flow| wire::of_flow(flow.bytes, 1000)).sum();
+    let share = wire as f64 * 8.0 / (RATE as f64 * 0.08);
+    assert!((share / 0.25 - 1.0).abs() < 5.0 / 141.0, "{share}");
+    // Drawn lengths, not means: a burst longer than three means is one in twenty.
+    let long = flows.iter().filter(|flow| flow.bytes > 150_000).count() as f64 / bursts;
+    assert!((0.035..0.06).contains(&long), "{long}");
+}
+
+#[test]
+fn a_hundred_thousand_listed_flows_come_in_order() {
+    // Starts fall while the list goes on, so that every host's order is the reverse of the list's.
+    let flows: Vec<_> = (0..100_000u32)
+        .map(|i| json!({"src": i % 7, "dst": 7, "bytes": 1, "start": 100_000 - i}))
+        .collect();
+    let scenario = scenario(8, 1_000_000, json!([{"pattern": "flows", "flows": flows}]));
+    let taken = drain(source(&scenario, &seeds(0)).expect("valid"), 8, 0);
+    assert_eq!(taken.iter().map(Vec::len).sum::<usize>(), 100_000);
+    for host in &taken[..7] {
+        assert!(host.windows(2).all(|w| w[0].start < w[1].start && w[0].id > w[1].id));
+    }
+}
+
+#[test]
 fn mistakes_are_named() {
     let message = |traffic: serde_json::Value| {
         let scenario = scenario(4, 1_000_000, json!([traffic]));

@@ -1,0 +1,94 @@
+//! The command line.
+//!
+//! Owns arguments, exit codes and what a person reads; one file a subcommand, each thin. stdout is
+//! for results, stderr for everything else. Refuses to simulate and to know file formats.
+
+pub mod exit;
+
+mod attributes;
+mod completions;
+mod export;
+mod inspect;
+mod plan;
+mod repro;
+mod results;
+mod run;
+mod schema;
+mod summary;
+mod sweep_file;
+mod text;
+
+pub use exit::{Exit, Failure};
+
+use clap::{Parser, Subcommand};
+use std::io::{self, Write};
+
+/// A parallel parameter-sweep engine for switch buffers: one YAML grid in, a Parquet dataset out.
+#[derive(Debug, Parser)]
+#[command(name = "poolsweep", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done (infeasible points included); 1 internal error; 2 usage; 3 invalid file or \
+refused by --strict; 5 interrupted, work outstanding; 6 some jobs failed; 7 output error; \
+8 verification failed; 9 results differ.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show what a sweep file would run: points, exclusions, cost
+    Plan(plan::PlanArgs),
+    /// Run what the dataset does not hold yet
+    Run(run::RunArgs),
+    /// Show one scenario in plain figures: start-up stages, sizing conditions, warnings
+    Inspect(inspect::InspectArgs),
+    /// Run one job of a dataset again and compare its rows
+    Repro(repro::ReproArgs),
+    /// Write a dataset's tables in another format
+    Export(export::ExportArgs),
+    /// List every key of a scenario, or explain one
+    Attributes(attributes::AttributesArgs),
+    /// Print the JSON Schema of the sweep file, for editors
+    Schema,
+    /// Print the completion script of a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// Parses the arguments, runs the command, tells what went wrong; the exit code.
+pub fn main() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come here too, and are no errors. Nobody is left to tell if the
+            // message itself cannot be printed.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Done };
+        }
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let result = dispatch(&cli.command, &mut out).and_then(|()| Ok(out.flush()?));
+    match result {
+        Ok(()) => Exit::Done,
+        Err(failure) => {
+            if !failure.text.is_empty() {
+                let _ = writeln!(io::stderr(), "error: {}", failure.text);
+            }
+            failure.exit
+        }
+    }
+}
+
+fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
+    match command {
+        Command::Plan(args) => plan::run(args, out),
+        Command::Run(args) => run::run(args, out),
+        Command::Inspect(args) => inspect::run(args, out),
+        Command::Repro(args) => repro::run(args, out),
+        Command::Export(args) => export::run(args, out),
+        Command::Schema => schema::run(out),
+        Command::Attributes(args) => attributes::run(args, out),
+        Command::Completions(args) => completions::run(args, out),
+    }
+}

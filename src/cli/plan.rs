@@ -1,0 +1,251 @@
+//! `plan`: what a sweep file would run, without running it.
+
+use super::exit::{Exit, Failure};
+use super::sweep_file::SweepFile;
+use super::text::{self, Align, TextTable};
+use crate::record::{Dataset, StoredTable};
+use crate::run::estimate::{bytes_per_row, plan_rows_at_most};
+use crate::run::progress::rough;
+use crate::sweep::plan::Plan;
+use crate::units::thousands;
+use clap::Args;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Values shown of an axis.
+const VALUES_SHOWN: usize = 16;
+/// Reasons shown why jobs are infeasible.
+const REASONS_SHOWN: usize = 5;
+/// Packet-hops a core simulates in a second, roughly; for the estimate of the time only.
+const HOPS_PER_SECOND: f64 = 12e6;
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    sweep: SweepFile,
+    /// List every point
+    #[arg(long)]
+    list: bool,
+    /// Say where a key's value comes from, instead of the plan
+    #[arg(long, value_name = "KEY")]
+    explain: Option<String>,
+    /// Write points.parquet, plan.json and sweep.yaml into this dataset
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Refuse the plan if any point is one the switch would refuse
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Prints the plan.
+///
+/// # Errors
+/// An invalid file; infeasible points with `--strict`; a dataset that cannot be written.
+pub fn run(args: &PlanArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let plan = args.sweep.load()?;
+    if let Some(key) = &args.explain {
+        write!(out, "{}", plan.explain(key)?)?;
+        return Ok(());
+    }
+    if args.list {
+        list(&plan, out)?;
+        writeln!(out)?;
+    }
+    overview(&plan, out)?;
+    if args.strict {
+        args.sweep.refuse_infeasible(&plan)?;
+    }
+    if let Some(folder) = &args.out {
+        let dataset = Dataset::open_or_create(folder)?;
+        write_plan(&dataset, &plan)?;
+        writeln!(out, "\nwritten to {}", folder.display())?;
+    }
+    Ok(())
+}
+
+/// Writes what a dataset holds of a plan: points, plan and the files it was made from.
+///
+/// # Errors
+/// What the disk refuses.
+pub fn write_plan(dataset: &Dataset, plan: &Plan) -> Result<(), Failure> {
+    if let Some((sweep, others)) = plan.files.split_first() {
+        dataset.write_sources(sweep, others)?;
+    }
+    dataset.write_plan(format!("{:#}\n", plan.to_json()).as_bytes())?;
+    dataset.write_points(&plan.hash(), &plan.points, &plan.jobs, &plan.columns)?;
+    Ok(())
+}
+
+fn overview(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(
+        out,
+        "{}: {}, {} to run, seed {}{}",
+        plan.name,
+        text::count(plan.points.len(), "point"),
+        text::count(plan.jobs.len() - plan.infeasible(), "job"),
+        plan.seed,
+        match plan.repetitions {
+            1 => String::new(),
+            n => format!(", {n} repetitions"),
+        },
+    )?;
+    let shared = plan.points.iter().filter(|point| point.job.is_some()).count() - plan.jobs.len();
+    if shared > 0 {
+        writeln!(out, "{} like another and share its job", text::count(shared, "point"))?;
+    }
+    axes(plan, out)?;
+    excluded(plan, out)?;
+    infeasible(plan, out)?;
+    if !plan.warnings.is_empty() {
+        writeln!(out, "\nwarnings")?;
+        for warning in &plan.warnings {
+            writeln!(out, "  {}", warning.replace('\n', "\n  "))?;
+        }
+    }
+    expected(plan, out)
+}
+
+fn axes(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    if plan.axes.is_empty() {
+        return Ok(());
+    }
+    let mut table = TextTable::new([
+        ("axis".into(), Align::Left),
+        ("values".into(), Align::Right),
+        (String::new(), Align::Left),
+    ]);
+    for axis in &plan.axes {
+        let mut values =
+            axis.values.iter().take(VALUES_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        if axis.len > VALUES_SHOWN {
+            values.push_str(", …");
+        }
+        table.row([axis.name.clone(), thousands(axis.len as i128), values]);
+    }
+    write!(out, "\n{}", table.render())?;
+    Ok(())
+}
+
+fn excluded(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    if plan.exclusions.is_empty() {
+        return Ok(());
+    }
+    let mut table =
+        TextTable::new([("constraint".into(), Align::Left), ("removes".into(), Align::Right)]);
+    for exclusion in &plan.exclusions {
+        table.row([exclusion.constraint.clone(), thousands(exclusion.points)]);
+    }
+    write!(out, "\n{}", table.render())?;
+    Ok(())
+}
+
+fn infeasible(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    let bad: Vec<_> = plan.jobs.iter().filter(|job| !job.infeasible.is_empty()).collect();
+    if bad.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{} that the switch would refuse", text::count(bad.len(), "job"))?;
+    for job in bad.iter().take(REASONS_SHOWN) {
+        writeln!(out, "  {}  {}", job.id, job.infeasible.join("; "))?;
+    }
+    if bad.len() > REASONS_SHOWN {
+        let more = thousands((bad.len() - REASONS_SHOWN) as i128);
+        writeln!(out, "  and {more} more: --list")?;
+    }
+    Ok(())
+}
+
+fn expected(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut table = TextTable::new([
+        ("table".into(), Align::Left),
+        ("rows at most".into(), Align::Right),
+        ("about".into(), Align::Right),
+    ]);
+    for (stored, rows) in plan_rows_at_most(plan) {
+        let bytes = text::about_bytes(rows * bytes_per_row(stored));
+        table.row([stored.name().into(), thousands(rows as i128), bytes]);
+    }
+    write!(out, "\n{}", table.render())?;
+    if asks_for(plan, crate::scenario::Table::Drops) {
+        writeln!(
+            out,
+            "  {} has a row an interval, port, class and reason with drops",
+            StoredTable::Drops.name()
+        )?;
+    }
+    if asks_for(plan, crate::scenario::Table::Flows) {
+        writeln!(out, "  {} has a row a flow", StoredTable::Flows.name())?;
+    }
+    let cost: f64 = plan.jobs.iter().filter(|j| j.infeasible.is_empty()).map(|j| j.cost).sum();
+    let time = Duration::try_from_secs_f64(cost / HOPS_PER_SECOND).unwrap_or(Duration::MAX);
+    writeln!(
+        out,
+        "\ncost about {} packet-hops: {} on one core, roughly",
+        significant(cost),
+        if time < Duration::from_secs(1) { "under 1 s".into() } else { rough(time) },
+    )?;
+    Ok(())
+}
+
+/// Three figures are more than an estimate is good for.
+fn significant(value: f64) -> String {
+    match value {
+        v if v >= 1e9 => format!("{:.1} G", v / 1e9),
+        v if v >= 1e6 => format!("{:.1} M", v / 1e6),
+        v => thousands(v as i128),
+    }
+}
+
+fn asks_for(plan: &Plan, table: crate::scenario::Table) -> bool {
+    !plan.jobs.is_empty() && plan.scenario(0).is_ok_and(|scenario| scenario.record.has(table))
+}
+
+fn list(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    // By hand, not as a table: a million points are written as they come.
+    let shown: Vec<usize> = (0..plan.columns.len()).collect();
+    let view = super::summary::View::of(plan);
+    for (index, point) in plan.points.iter().enumerate() {
+        let name = super::summary::point_name(view, &shown, index);
+        match point.job.map(|job| &plan.jobs[job]) {
+            None => {
+                let by = point.excluded_by.as_deref().unwrap_or("a constraint");
+                writeln!(out, "{index:>7}  {:16}  {name}  excluded: {by}", "-")?;
+            }
+            Some(job) if job.infeasible.is_empty() => {
+                writeln!(out, "{index:>7}  {}  {name}", job.id)?;
+            }
+            Some(job) => {
+                let why = job.infeasible.join("; ");
+                writeln!(out, "{index:>7}  {}  {name}  infeasible: {why}", job.id)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl SweepFile {
+    /// Refuses a plan with points the switch would refuse.
+    ///
+    /// # Errors
+    /// The points and the rules they break.
+    pub fn refuse_infeasible(&self, plan: &Plan) -> Result<(), Failure> {
+        let view = super::summary::View::of(plan);
+        let shown = super::summary::varying(view);
+        let mut bad = plan.jobs.iter().filter(|job| !job.infeasible.is_empty());
+        let count = plan.infeasible();
+        let Some(first) = bad.next() else {
+            return Ok(());
+        };
+        Err(Failure::new(
+            Exit::Invalid,
+            format!(
+                "--strict: the switch would refuse {}; the first, {}: {}",
+                text::count(count, "job"),
+                super::summary::point_name(view, &shown, first.point),
+                first.infeasible.join("; ")
+            ),
+        ))
+    }
+}

@@ -1,0 +1,207 @@
+//! `repro`: one job of a dataset again, compared row by row.
+
+use super::exit::{Exit, Failure};
+use super::results::{parse_id, texts};
+use crate::record::{self, Dataset, JobMeta, JobRow, JobRows, RecordError, Status, StoredTable};
+use crate::run::recorder::{Simulate, record_as};
+use crate::run::simulator::Simulator;
+use crate::scenario::Scenario;
+use crate::sim::random::Seeds;
+use crate::sweep::identify;
+use crate::sweep::plan::JobId;
+use crate::units::thousands;
+use arrow::array::RecordBatch;
+use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `repro`.
+#[derive(Debug, Args)]
+pub struct ReproArgs {
+    /// The job's id: 16 hex digits, the job_id column of every table
+    job: String,
+    /// The dataset
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+}
+
+/// Runs the job on this thread, compares every table recorded, prints its row.
+///
+/// # Errors
+/// No such job; rows that differ.
+pub fn run(args: &ReproArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some(id) = parse_id(&args.job) else {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "{:?} is no job id: it has 16 digits of 0-9 and a-f, as the job_id column of {} \
+                 has them",
+                args.job,
+                args.data.join("jobs").display()
+            ),
+        ));
+    };
+    let dataset = Dataset::open(&args.data)?;
+    let row = dataset.job(id)?;
+    print_row(&row, out)?;
+    if matches!(row.status, Status::Infeasible | Status::Quarantined) {
+        let status = row.status.name();
+        writeln!(out, "\nnot run: its status is {status}")?;
+        return Ok(());
+    }
+    let (scenario, seeds) = resolve(&row, &args.data)?;
+    let rows = again(&row, &scenario, seeds)?;
+    let differences = compare(&dataset, &row, rows, out)?;
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Differ,
+        format!("job {id} came out differently:\n  {}", differences.join("\n  ")),
+    ))
+}
+
+fn print_row(row: &JobRow, out: &mut dyn Write) -> Result<(), Failure> {
+    let schema = row.row.schema();
+    for field in schema.fields().iter().filter(|field| field.name() != "scenario") {
+        if let Some(value) = texts(&row.row, field.name())(0) {
+            let unit = match field.metadata().get("unit").map(String::as_str) {
+                None | Some("1" | "") => String::new(),
+                Some(unit) => format!(" {unit}"),
+            };
+            writeln!(out, "{:28}{value}{unit}", field.name())?;
+        }
+    }
+    Ok(())
+}
+
+/// What the job simulates, checked against its id.
+fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
+    let (id, seeds, mut scenario) =
+        identify(&row.scenario, row.repetition, row.seed).map_err(|error| {
+            Failure::new(
+                Exit::Output,
+                format!(
+                    "the scenario of job {} in {} cannot be read ({error}): another version of \
+                     poolsweep wrote it, see the provenance table for which",
+                    row.id,
+                    data.display()
+                ),
+            )
+        })?;
+    if id != row.id {
+        return Err(Failure::new(
+            Exit::Differ,
+            format!(
+                "job {} is job {id} to this poolsweep: a version with other semantics wrote it, \
+                 see the provenance table for which",
+                row.id
+            ),
+        ));
+    }
+    record_as(&mut scenario, row.tables, row.interval, row.zeros);
+    Ok((scenario, seeds))
+}
+
+fn again(row: &JobRow, scenario: &Scenario, seeds: Seeds) -> Result<JobRows, RecordError> {
+    let meta = JobMeta {
+        id: row.id,
+        repetition: row.repetition,
+        seed: row.seed,
+        scenario: row.scenario.clone(),
+        tables: row.tables,
+        interval: row.interval,
+        zeros: row.zeros,
+    };
+    let simulator = Simulator::default();
+    match crate::run::catch(|| simulator.simulate(scenario, seeds)) {
+        Ok(Ok(observed)) => JobRows::new(meta, record::Outcome::Ran(&observed)),
+        Ok(Err(message)) | Err(message) => JobRows::new(meta, record::Outcome::Failed(&message)),
+    }
+}
+
+/// What differs, a line a table; says of each table that does not how many rows are equal.
+///
+/// The new rows take the way through a dataset too, so that what is compared went through the
+/// same encoding.
+fn compare(
+    dataset: &Dataset,
+    row: &JobRow,
+    rows: JobRows,
+    out: &mut dyn Write,
+) -> Result<Vec<String>, Failure> {
+    let folder = tempfile::tempdir().map_err(|error| {
+        Failure::new(Exit::Output, format!("making a temporary folder: {error}"))
+    })?;
+    let fresh = Dataset::open_or_create(folder.path())?;
+    fresh.publish("repro", vec![rows])?;
+    let mut differences = Vec::new();
+    writeln!(out)?;
+    for table in row.tables.iter().map(StoredTable::from) {
+        let old = lines(dataset, table, row.id)?;
+        let new = lines(&fresh, table, row.id)?;
+        match first_difference(&old, &new) {
+            None => {
+                let count = thousands(old.len() as i128);
+                writeln!(out, "{:28}{count} rows equal", table.name())?;
+            }
+            Some(difference) => differences.push(format!("{}: {difference}", table.name())),
+        }
+    }
+    Ok(differences)
+}
+
+/// Rows as text: floats print so that they read back to the same bits, so equal text is equal.
+fn lines(
+    dataset: &Dataset,
+    table: StoredTable,
+    job: JobId,
+) -> Result<Vec<Vec<(String, String)>>, Failure> {
+    let mut rows = Vec::new();
+    for batch in dataset.read_job(table, job)? {
+        rows.extend(rows_of(&batch));
+    }
+    Ok(rows)
+}
+
+fn rows_of(batch: &RecordBatch) -> Vec<Vec<(String, String)>> {
+    let schema = batch.schema();
+    let mut rows = vec![Vec::new(); batch.num_rows()];
+    for field in schema.fields() {
+        let cells = texts(batch, field.name());
+        for (index, row) in rows.iter_mut().enumerate() {
+            row.push((field.name().clone(), cells(index).unwrap_or_else(|| "null".into())));
+        }
+    }
+    rows
+}
+
+fn first_difference(
+    old: &[Vec<(String, String)>],
+    new: &[Vec<(String, String)>],
+) -> Option<String> {
+    for (index, (before, now)) in old.iter().zip(new).enumerate() {
+        for ((name, was), (_, is)) in before.iter().zip(now) {
+            if was != is {
+                return Some(format!("row {index}, {name}: recorded {was}, now {is}"));
+            }
+        }
+    }
+    (old.len() != new.len()).then(|| format!("{} rows recorded, {} now", old.len(), new.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let row = |value: &str| vec![("drops".to_owned(), value.to_owned())];
+        assert_eq!(first_difference(&[row("1")], &[row("1")]), None);
+        assert_eq!(
+            first_difference(&[row("1"), row("2")], &[row("1"), row("3")]).unwrap(),
+            "row 1, drops: recorded 2, now 3"
+        );
+        assert_eq!(first_difference(&[row("1")], &[]).unwrap(), "1 rows recorded, 0 now");
+    }
+}

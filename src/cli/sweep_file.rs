@@ -1,0 +1,37 @@
+//! The arguments every command that reads a sweep file has.
+
+use super::exit::Failure;
+use crate::sweep::plan::{Overrides, Plan};
+use clap::Args;
+use std::path::PathBuf;
+
+/// A sweep file and what is laid over it.
+#[derive(Debug, Args)]
+pub struct SweepFile {
+    /// The sweep file
+    pub file: PathBuf,
+    /// Set a key, as if the file said so: topology.delay=1us
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Add or replace an axis: HeadRoomPerPortLimit=64KB,128KB
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub axis: Vec<String>,
+    /// More than 100,000 points are meant
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl SweepFile {
+    /// The overrides as the planner takes them.
+    pub fn overrides(&self) -> Overrides {
+        Overrides { set: self.set.clone(), axis: self.axis.clone(), yes: self.yes }
+    }
+
+    /// Reads the file and plans it.
+    ///
+    /// # Errors
+    /// An invalid file.
+    pub fn load(&self) -> Result<Plan, Failure> {
+        Ok(Plan::load(&self.file, &self.overrides())?)
+    }
+}

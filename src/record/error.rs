@@ -1,0 +1,183 @@
+//! What can go wrong with a dataset, each with the way out.
+
+use crate::record::TableSet;
+use crate::record::schema::SCHEMA_VERSION;
+use crate::sweep::plan::JobId;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of this room.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Its answer.
+        source: io::Error,
+    },
+    /// A table could not be encoded or written; disk full shows here.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file it was to become.
+        path: PathBuf,
+        /// What the encoder said.
+        source: parquet::errors::ParquetError,
+    },
+    /// The folder holds something else.
+    #[error(
+        "{} is not empty and is no poolsweep dataset (it has no dataset.json): nothing was \
+         touched; choose a new folder",
+        path.display()
+    )]
+    NotADataset {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A dataset was to be read and there is none.
+    #[error("there is no dataset in {}: give the folder that `run` wrote", path.display())]
+    NoDataset {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The marker file does not parse.
+    #[error(
+        "{} is no dataset marker of poolsweep ({detail}): nothing was touched; choose a new folder",
+        path.display()
+    )]
+    BadMarker {
+        /// The marker.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The folder was written with other table layouts.
+    #[error(
+        "{} has schema version {found}, this poolsweep writes and reads version \
+         {SCHEMA_VERSION}: nothing was touched; use the poolsweep that wrote it or a new folder",
+        path.display()
+    )]
+    OtherVersion {
+        /// The folder.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// A Parquet file that cannot be read to its end.
+    #[error(
+        "{} is truncated or damaged ({detail}): {}",
+        path.display(),
+        remedy(path)
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the reader found.
+        detail: String,
+    },
+    /// A Parquet file that this dataset did not write.
+    #[error(
+        "{} does not belong to this dataset ({detail}): every reader of the folder would trip \
+         over it; move it elsewhere",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// How that shows.
+        detail: String,
+    },
+    /// A value does not fit the signed column it belongs in.
+    #[error(
+        "job {job}: {table}.{column} is {value}, which a signed column of {bits} bits cannot \
+         hold: shorten the job or lower the quantity"
+    )]
+    OutOfRange {
+        /// The job.
+        job: JobId,
+        /// Table.
+        table: &'static str,
+        /// Column.
+        column: &'static str,
+        /// The value.
+        value: u64,
+        /// Width of the column.
+        bits: u32,
+    },
+    /// One chunk names a job twice.
+    #[error("job {0} is twice in one chunk: its rows would be doubled")]
+    TwiceInChunk(JobId),
+    /// No row of this job.
+    #[error(
+        "job {job} is not in {}: the job_id column of jobs lists those that are",
+        path.display()
+    )]
+    UnknownJob {
+        /// The job.
+        job: JobId,
+        /// The dataset.
+        path: PathBuf,
+    },
+    /// Two columns of `points` share a name.
+    #[error(
+        "points would have two columns named `{name}`: rename the axis or derived value of that \
+         name"
+    )]
+    SameColumn {
+        /// The name.
+        name: String,
+    },
+    /// A column of `points` has too few or too many values.
+    #[error("column `{name}` of points has {found} values for {expected} points")]
+    ColumnLength {
+        /// The column.
+        name: String,
+        /// Its values.
+        found: usize,
+        /// Points.
+        expected: usize,
+    },
+    /// Arrow refused a batch: rows and schema disagree.
+    #[error("cannot form rows of {table}: {source}")]
+    Rows {
+        /// The table.
+        table: &'static str,
+        /// What Arrow said.
+        source: arrow::error::ArrowError,
+    },
+    /// A CSV file could not be written.
+    #[error("cannot export {} to CSV: {source}", path.display())]
+    Csv {
+        /// The file it was to become.
+        path: PathBuf,
+        /// What the writer said.
+        source: arrow::error::ArrowError,
+    },
+}
+
+impl RecordError {
+    /// For `map_err`: names what was tried on which path.
+    pub(super) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| RecordError::Io { action, path, source }
+    }
+}
+
+/// What to do about a damaged file: only parts of job tables have a jobs part beside them.
+fn remedy(path: &Path) -> &'static str {
+    let folder = path.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("");
+    if TableSet::from_list(folder) == TableSet::default() {
+        "delete it and run again: it is written anew"
+    } else {
+        "delete it and the file of the same name in jobs/, then run again: the jobs in it are \
+         simulated anew"
+    }
+}

@@ -1,0 +1,22 @@
+//! Executing a plan.
+//!
+//! Owns threads, chunks, what is left to do, progress, panics and interruption. Refuses to know
+//! what a job computes ([`Work`]) or how results are stored ([`Sink`]): completion order can never
+//! leak into results, because a sink sees the jobs of a chunk in the order of the plan, whatever
+//! the number of threads.
+
+pub mod chunks;
+pub mod estimate;
+pub mod events;
+mod executor;
+pub mod interrupt;
+pub mod origin;
+mod panics;
+pub mod progress;
+pub mod recorder;
+pub mod simulator;
+
+pub use chunks::{Chunk, Task};
+pub use events::{Event, Reporter, Stop};
+pub use executor::{Ended, Finished, Options, Outcome, Sink, Tally, Work, execute};
+pub use panics::catch;

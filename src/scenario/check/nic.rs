@@ -1,0 +1,137 @@
+//! Rules about the hosts' NICs.
+
+use super::switch::model_name;
+use super::{Finding, Report, limits};
+use crate::scenario::links::{MAX_DELAY, MAX_RATE, MIN_RATE};
+use crate::scenario::offered::Offered;
+use crate::scenario::{Hold, Nic, NicModel, Scenario};
+
+pub(super) fn check(scenario: &Scenario, offered: &Offered, report: &mut Report) {
+    let nic = &scenario.nic;
+    if nic.model != NicModel::OpenLoop {
+        report.refuse(
+            "nic.model",
+            model_name(nic.model),
+            "not supported by this version; use open-loop",
+        );
+    }
+    let mut common = Report::default();
+    settings("nic", nic, offered, &mut common);
+    let hosts = scenario.topology.hosts();
+    for &host in nic.hosts.keys() {
+        let path = format!("nic.hosts.{host}");
+        if u64::from(host) >= hosts {
+            let rule = format!("there are only hosts 0 to {}", hosts.saturating_sub(1));
+            report.refuse(path.as_str(), host, rule);
+        }
+        let mut own = Report::default();
+        settings(&path, &nic.of_host(host), offered, &mut own);
+        // What a host shares with all NICs is said once, of all NICs.
+        let new = |found: &Finding, said: &[Finding]| {
+            let of_all = found.attribute.replacen(&path, "nic", 1);
+            !said
+                .iter()
+                .any(|s| s.attribute == of_all && s.value == found.value && s.rule == found.rule)
+        };
+        own.refusals.retain(|f| new(f, &common.refusals));
+        own.warnings.retain(|f| new(f, &common.warnings));
+        report.append(own);
+    }
+    report.append(common);
+}
+
+/// The rules of one NIC's settings, its host's own among them.
+fn settings(path: &str, nic: &Nic, offered: &Offered, report: &mut Report) {
+    if nic.pfc_response_time.0 > MAX_DELAY {
+        report.refuse(format!("{path}.PfcResponseTime"), nic.pfc_response_time, "must be 0s to 1s");
+    }
+    if let Some(rate) = nic.receive_rate
+        && !(MIN_RATE..=MAX_RATE).contains(&rate.0)
+    {
+        report.refuse(format!("{path}.receive_rate"), rate, "must be 1kbps to 100Tbps");
+    }
+    if nic.receive_pool.0 == 0 {
+        report.refuse(format!("{path}.receive_pool"), nic.receive_pool, "must be above 0B");
+    }
+    if nic.receive_pool.0 > limits::MAX_REGISTER {
+        limits::register(&format!("{path}.receive_pool"), nic.receive_pool, report);
+    } else if nic.receive_rate.is_some() && nic.receive_pool.0 < offered.largest_packet() {
+        report.warn(
+            format!("{path}.receive_pool"),
+            nic.receive_pool,
+            format!("holds no packet of {} B: those are all dropped", offered.largest_packet()),
+        );
+    }
+    let mut enabled = 0u8;
+    for (class, &on) in nic.pfc_enable_vector.iter().enumerate() {
+        match on {
+            0 => {}
+            1 => enabled |= 1 << class,
+            other => {
+                report.refuse(format!("{path}.PFCEnableVector[{class}]"), other, "must be 0 or 1")
+            }
+        }
+    }
+    thresholds(path, nic, enabled, report);
+    if enabled != 0 && nic.receive_rate.is_none() {
+        report.warn(
+            format!("{path}.PFCEnableVector"),
+            format!("{:?}", nic.pfc_enable_vector),
+            "without receive_rate the receive pool never fills, so the NIC never pauses",
+        );
+    }
+    if let Some(held) = &nic.hold {
+        hold(path, held, enabled, report);
+    }
+}
+
+fn thresholds(path: &str, nic: &Nic, enabled: u8, report: &mut Report) {
+    for (class, (&xoff, &xon)) in
+        nic.pfc_static_xoff_threshold.iter().zip(&nic.pfc_xon_resume_threshold).enumerate()
+    {
+        for (name, value) in [("PfcStaticXoffThreshold", xoff), ("PfcXonResumeThreshold", xon)] {
+            if !(0.0..=1.0).contains(&value) {
+                limits::unit_interval(&format!("{path}.{name}[{class}]"), value, report);
+            }
+        }
+        if enabled >> class & 1 == 1 && xon >= xoff {
+            report.warn(
+                format!("{path}.PfcXonResumeThreshold[{class}]"),
+                xon,
+                format!("not below PfcStaticXoffThreshold = {xoff}: pauses end as they begin"),
+            );
+        }
+    }
+}
+
+fn hold(path: &str, hold: &Hold, enabled: u8, report: &mut Report) {
+    let at = |key: &str| format!("{path}.hold.{key}");
+    let mut seen = 0u8;
+    for &class in &hold.classes {
+        if class > 7 {
+            report.refuse(at("classes"), class, "must be a class, 0 to 7");
+            continue;
+        }
+        if seen >> class & 1 == 1 {
+            report.refuse(at("classes"), class, "is listed twice");
+        }
+        seen |= 1 << class;
+        if enabled >> class & 1 == 1 {
+            report.refuse(
+                at("classes"),
+                class,
+                "is enabled in PFCEnableVector, so the NIC would resume it; take it out of one",
+            );
+        }
+    }
+    if hold.classes.is_empty() {
+        report.refuse(at("classes"), "[]", "must name a class; leave `hold` out to hold none");
+    }
+    limits::time(&at("from"), hold.from, report);
+    if let Some(until) = hold.until {
+        limits::time(&at("until"), until, report);
+        if until <= hold.from {
+            report.refuse(at("until"), until, format!("must be after from = {}", hold.from));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Rules about the switches' settings.
+
+use super::{Report, Started, limits};
+use crate::scenario::links::{MAX_DELAY, Outline};
+use crate::scenario::offered::Offered;
+use crate::scenario::startup::{Startup, StartupProblem};
+use crate::scenario::{EcmpHashMethod, LoadBalancingMethod, NicModel, Scenario, attributes};
+
+const BUFFER: &str = "switch.SharedBufferManager.";
+const ECN: &str = "switch.EcnHandler.";
+
+/// Latest gap between flowlets, ps.
+const MAX_GAP: u64 = 2_000_000_000_000;
+
+/// Checks the settings, and starts each kind of switch: `None` if one would not start.
+pub(super) fn check(
+    scenario: &Scenario,
+    outline: Option<&Outline>,
+    offered: &Offered,
+    report: &mut Report,
+) -> Option<Vec<Started>> {
+    let switch = &scenario.switch;
+    if switch.pfc_response_time.0 > MAX_DELAY {
+        report.refuse("switch.PfcResponseTime", switch.pfc_response_time, "must be 0s to 1s");
+    }
+    registers(scenario, report);
+    let numbers = ecn(scenario, report);
+    policies(scenario, report);
+    load_balancing(scenario, report);
+    let forms = lists(scenario, report);
+    let (true, true, Some(outline)) = (numbers, forms, outline) else { return None };
+    let mut started = Vec::with_capacity(2);
+    for kind in outline.switch_kinds() {
+        match Startup::new(switch, kind.ports()) {
+            Ok(startup) => started.push(Started { kind, startup }),
+            Err(e) => problem(&e.0, report),
+        }
+    }
+    let started = Some(started).filter(|s| s.len() == outline.switch_kinds().count())?;
+    missing_pools(&started[0].startup, offered, report);
+    Some(started)
+}
+
+/// A start-up that failed, with the attribute's whole path.
+fn problem(problem: &StartupProblem, report: &mut Report) {
+    let short = problem.attribute();
+    let name = short.split('[').next().unwrap_or(&short);
+    let path = match attributes::find(name) {
+        Some(attribute) => format!("{}{}", attribute.path, &short[name.len()..]),
+        None => short,
+    };
+    report.refuse(path, problem.value(), problem.rule());
+}
+
+/// Byte counts the switch keeps in 32 bits.
+fn registers(scenario: &Scenario, report: &mut Report) {
+    let buffer = &scenario.switch.shared_buffer_manager;
+    for (name, value) in [
+        ("TotalSharedBufferSize", buffer.total_shared_buffer_size),
+        ("HeadRoomPerPortLimit", buffer.head_room_per_port_limit),
+        ("StaticPoolXoffThreshold", buffer.static_pool_xoff_threshold),
+        ("StaticPoolXonThreshold", buffer.static_pool_xon_threshold),
+        ("PlaneBDP", buffer.plane_bdp),
+    ] {
+        if value.0 > limits::MAX_REGISTER {
+            limits::register(&format!("{BUFFER}{name}"), value, report);
+        }
+    }
+    if buffer.queue_drop_threshold > limits::MAX_REGISTER {
+        report.refuse(
+            format!("{BUFFER}QueueDropThreshold"),
+            buffer.queue_drop_threshold,
+            "must be at most 4294967295",
+        );
+    }
+}
+
+/// Ranges of the marking; false if one is broken.
+fn ecn(scenario: &Scenario, report: &mut Report) -> bool {
+    let ecn = &scenario.switch.ecn_handler;
+    let mut fine = true;
+    for (name, value) in [
+        ("EwmaWeight", ecn.ewma_weight),
+        ("MinThreshold", ecn.min_threshold),
+        ("MaxThreshold", ecn.max_threshold),
+        ("MaxMarkProbability", ecn.max_mark_probability),
+    ] {
+        if !(0.0..=1.0).contains(&value) {
+            fine &= limits::unit_interval(&format!("{ECN}{name}"), value, report);
+        }
+    }
+    if fine && ecn.min_threshold > ecn.max_threshold {
+        report.refuse(
+            format!("{ECN}MinThreshold"),
+            ecn.min_threshold,
+            format!("must not be above MaxThreshold = {}", ecn.max_threshold),
+        );
+        fine = false;
+    }
+    fine
+}
+
+/// The UET policy and what depends on it.
+fn policies(scenario: &Scenario, report: &mut Report) {
+    let buffer = &scenario.switch.shared_buffer_manager;
+    if buffer.uet_policy_enabled {
+        report.refuse(
+            format!("{BUFFER}UETPolicyEnabled"),
+            true,
+            "not supported by this version; set it to false",
+        );
+        if matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce) {
+            report.refuse(
+                "nic.model",
+                model_name(scenario.nic.model),
+                "does not send the codepoints that UETPolicyEnabled = true needs",
+            );
+        }
+    }
+    if scenario.switch.packet_trimmer.trimming_enabled {
+        const TRIMMING: &str = "switch.PacketTrimmer.TrimmingEnabled";
+        if !buffer.uet_policy_enabled {
+            report.refuse(TRIMMING, true, "needs UETPolicyEnabled = true");
+        }
+        if buffer.enable_pfc.iter().any(|&on| on != 0) {
+            report.refuse(TRIMMING, true, "needs EnablePFC = 0 for every class");
+        }
+    }
+}
+
+/// A NIC model's name in a file.
+pub(super) fn model_name(model: NicModel) -> &'static str {
+    match model {
+        NicModel::OpenLoop => "open-loop",
+        NicModel::FixedWindow => "fixed-window",
+        NicModel::Uet => "uet",
+        NicModel::Roce => "roce",
+    }
+}
+
+fn load_balancing(scenario: &Scenario, report: &mut Report) {
+    let switch = &scenario.switch;
+    if switch.load_balancing_method == LoadBalancingMethod::Flowlet {
+        report.refuse(
+            "switch.LoadBalancingMethod",
+            "flowlet",
+            "not supported by this version; use none",
+        );
+        let method = match switch.ecmp_hash_method {
+            EcmpHashMethod::Dpr => Some("dpr"),
+            EcmpHashMethod::DprWithFallback => Some("dprWithFallback"),
+            _ => None,
+        };
+        if let Some(method) = method {
+            report.refuse(
+                "switch.EcmpHashMethod",
+                method,
+                "does not go with LoadBalancingMethod = flowlet; use a hash",
+            );
+        }
+    }
+    let gap = switch.load_balancing_flowlet.gap;
+    if gap.0 > MAX_GAP {
+        report.refuse("switch.LoadBalancingFlowlet.Gap", gap, "must be 0s to 2s");
+    }
+}
+
+/// The three lists of eight: checked whole, whether or not the policy reads them.
+fn lists(scenario: &Scenario, report: &mut Report) -> bool {
+    let buffer = &scenario.switch.shared_buffer_manager;
+    let before = report.refusals.len();
+    for (i, &share) in buffer.pool_allocation_map.iter().enumerate() {
+        if !(share.is_finite() && share >= 0.0) {
+            report.refuse(
+                format!("{BUFFER}PoolAllocationMap[{i}]"),
+                share,
+                "must be a number of 0 or more",
+            );
+        }
+    }
+    for (i, &pool) in buffer.traffic_class_pool_mapping.iter().enumerate() {
+        if !(0..8).contains(&pool) {
+            report.refuse(
+                format!("{BUFFER}TrafficClassPoolMapping[{i}]"),
+                pool,
+                "must be a pool, 0 to 7",
+            );
+        }
+    }
+    for (i, &on) in buffer.enable_pfc.iter().enumerate() {
+        if !(0..=1).contains(&on) {
+            report.refuse(
+                format!("{BUFFER}EnablePFC[{i}]"),
+                on,
+                "must be 0 (lossy) or 1 (lossless)",
+            );
+        }
+    }
+    if !(buffer.lossy_alpha.is_finite() && buffer.lossy_alpha >= 0.0) {
+        report.refuse(
+            format!("{BUFFER}LossyAlpha"),
+            buffer.lossy_alpha,
+            "must be a number of 0 or more; 0 selects a fixed limit",
+        );
+    }
+    report.refusals.len() == before
+}
+
+/// Classes that carry traffic into a pool that is not there.
+fn missing_pools(startup: &Startup, offered: &Offered, report: &mut Report) {
+    for class in (0..8u8).filter(|&class| offered.carries(class)) {
+        if startup.pool_of(class).is_some() {
+            continue;
+        }
+        let pool = startup.class_pool[usize::from(class)];
+        let from = offered.first[usize::from(class)].unwrap_or(0);
+        report.refuse(
+            format!("{BUFFER}TrafficClassPoolMapping[{class}]"),
+            pool,
+            format!(
+                "traffic[{from}] sends class {class}, but pool {pool} does not exist: its share \
+                 in PoolAllocationMap is 0"
+            ),
+        );
+    }
+}

@@ -1,0 +1,262 @@
+//! What can be wrong with a sweep file, and how it is said.
+//!
+//! Owns positions, the texts they point into, and the one error type of this room. Refuses to
+//! decide what is wrong: the readers do.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why there is no plan.
+#[derive(Debug, Error)]
+pub enum SweepError {
+    /// A file could not be read.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file, or a setting of the command line, says something that cannot be.
+    #[error("{0}")]
+    Invalid(Box<Problem>),
+}
+
+/// One thing wrong with a sweep file, with the place where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where; `None` where no single place is to blame.
+    pub place: Option<Place>,
+    /// The key it is about, as a path; may be empty.
+    pub key: String,
+    /// What is wrong: value and rule.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// A place in a source text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file as opened, or the command-line setting.
+    pub file: PathBuf,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// The line itself.
+    pub excerpt: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{}:{}:{}: ", place.file.display(), place.line, place.column)?;
+        }
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        write!(f, "{}", self.message)?;
+        if let Some(place) = &self.place
+            && !place.excerpt.is_empty()
+        {
+            let number = place.line.to_string();
+            let (excerpt, column) = window(&place.excerpt, place.column as usize);
+            write!(f, "\n  {number} | {excerpt}")?;
+            write!(f, "\n  {:pad$} | {:>column$}", "", "^", pad = number.len())?;
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The part of a long line around a column, and the column in it.
+fn window(line: &str, column: usize) -> (String, usize) {
+    const WIDTH: usize = 100;
+    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    if line.chars().count() <= WIDTH {
+        return (line.chars().map(clean).collect(), column.max(1));
+    }
+    let skip = column.saturating_sub(WIDTH / 2);
+    (line.chars().skip(skip).take(WIDTH).map(clean).collect(), (column - skip).max(1))
+}
+
+/// A place in one of the [`Sources`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Pos {
+    /// Number of the source.
+    pub file: u16,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub col: u32,
+}
+
+/// Something wrong, before its place is looked up in the [`Sources`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub at: Option<Pos>,
+    pub key: String,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Fault {
+    /// A fault at a place.
+    pub fn new(at: Pos, key: impl Into<String>, message: impl Into<String>) -> Self {
+        Fault { at: Some(at), key: key.into(), message: message.into(), help: None }
+    }
+
+    /// A fault of the whole file.
+    pub fn nowhere(message: impl Into<String>) -> Self {
+        Fault { at: None, key: String::new(), message: message.into(), help: None }
+    }
+
+    /// With what to do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// With what to do about it, where that is known.
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = help;
+        self
+    }
+}
+
+/// A text that positions point into.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// Path as opened, or the command-line setting.
+    pub name: PathBuf,
+    /// The text.
+    pub text: String,
+    /// A file (and not a setting of the command line).
+    pub is_file: bool,
+}
+
+/// All texts read for one plan.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sources {
+    list: Vec<Source>,
+}
+
+impl Sources {
+    /// Most texts one plan may be made of.
+    pub const LIMIT: usize = 1_000;
+
+    /// Adds a text and returns its number.
+    pub fn add(&mut self, name: PathBuf, text: String, is_file: bool) -> Result<u16, Fault> {
+        if self.list.len() >= Self::LIMIT {
+            return Err(Fault::nowhere(format!(
+                "more than {} files and settings in one plan",
+                Self::LIMIT
+            )));
+        }
+        self.list.push(Source { name, text, is_file });
+        Ok((self.list.len() - 1) as u16)
+    }
+
+    /// All texts in the order they were read.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.list.iter()
+    }
+
+    /// One text.
+    pub fn get(&self, file: u16) -> Option<&Source> {
+        self.list.get(usize::from(file))
+    }
+
+    /// The folder relative paths of a text start from.
+    pub fn folder(&self, file: u16) -> &Path {
+        self.get(file).filter(|s| s.is_file).and_then(|s| s.name.parent()).unwrap_or(Path::new(""))
+    }
+
+    /// `file:line`, as origins are shown.
+    pub fn show(&self, pos: Pos) -> String {
+        match self.get(pos.file) {
+            Some(s) if s.is_file => format!("{}:{}", s.name.display(), pos.line),
+            Some(s) => s.name.display().to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// The error a person sees.
+    pub fn error(&self, fault: Fault) -> SweepError {
+        let place = fault.at.and_then(|pos| {
+            let source = self.get(pos.file)?;
+            let line = source.text.lines().nth((pos.line as usize).saturating_sub(1));
+            Some(Place {
+                file: source.name.clone(),
+                line: pos.line,
+                column: pos.col,
+                excerpt: line.unwrap_or_default().to_owned(),
+            })
+        });
+        SweepError::Invalid(Box::new(Problem {
+            place,
+            key: fault.key,
+            message: fault.message,
+            help: fault.help,
+        }))
+    }
+}
+
+/// The candidate nearest to a misspelt name, if one is near enough to be meant.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|c| (strsim::damerau_levenshtein(&wanted, &c.to_lowercase()), c))
+        .min_by_key(|&(d, c)| (d, c.len()))
+        .filter(|&(d, c)| d <= 2.max(wanted.chars().count().max(c.chars().count()) / 4))
+        .map(|(_, c)| c)
+}
+
+/// `did you mean …?` for a misspelt name, or the list of what there is.
+pub(crate) fn suggest(name: &str, known: &[&str]) -> Option<String> {
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    if known.is_empty() {
+        return None;
+    }
+    let listed: Vec<String> = known.iter().take(20).map(|k| format!("`{k}`")).collect();
+    Some(format!("known here: {}", listed.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_shows_its_line() {
+        let mut sources = Sources::default();
+        let file = sources.add("a.yaml".into(), "x: 1\nyy: 300\n".into(), true).unwrap();
+        let fault =
+            Fault::new(Pos { file, line: 2, col: 5 }, "yy", "300 has no unit").help("write `300B`");
+        assert_eq!(
+            sources.error(fault).to_string(),
+            "a.yaml:2:5: yy: 300 has no unit\n  2 | yy: 300\n    |     ^\n  help: write `300B`"
+        );
+    }
+
+    #[test]
+    fn nearest_is_near() {
+        assert_eq!(nearest("PlaneBdp", ["PlaneBDP", "LossyAlpha"]), Some("PlaneBDP"));
+        assert_eq!(nearest("zzz", ["PlaneBDP", "LossyAlpha"]), None);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_column() {
+        let (text, column) = window(&"x".repeat(5_000), 4_000);
+        assert_eq!((text.len(), column), (100, 50));
+    }
+}
