@@ -93,8 +93,15 @@ fn buffer(most_ports: u64) -> impl Strategy<Value = SharedBufferManager> {
     let sizes = (300u64..8_000, prop_oneof![Just(0u64), 1..900u64]);
     let points = (1u64..2_000, 0u64..2_000);
     let lossy = (select(vec![0.0, 0.0, 0.25, 1.0, 4.0]), any::<bool>(), 1u64..4, 100u64..1_500);
-    (pools, vec(any::<prop::sample::Index>(), 8), vec(0i64..=1, 8), sizes, points, lossy).prop_map(
-        move |(shares, classes, pfc, (shared, headroom), (xoff, xon), lossy)| {
+    (
+        pools,
+        vec(any::<prop::sample::Index>(), 8),
+        vec(select(vec![1i64, 0, 1]), 8),
+        sizes,
+        points,
+        lossy,
+    )
+        .prop_map(move |(shares, classes, pfc, (shared, headroom), (xoff, xon), lossy)| {
             let existing: Vec<i64> =
                 (0..).zip(&shares).filter(|(_, s)| **s > 0.0).map(|(n, _)| n).collect();
             let mut map = [0.0; 8];
@@ -114,8 +121,7 @@ fn buffer(most_ports: u64) -> impl Strategy<Value = SharedBufferManager> {
                 plane_bdp: Bytes(lossy.3),
                 ..SharedBufferManager::default()
             }
-        },
-    )
+        })
 }
 
 fn ecn() -> impl Strategy<Value = EcnHandler> {
@@ -138,8 +144,15 @@ fn ecn() -> impl Strategy<Value = EcnHandler> {
 }
 
 fn hash() -> impl Strategy<Value = EcmpHashMethod> {
-    // The one every switch has from the start; the others are compared where routes are tested.
-    Just(EcmpHashMethod::FlowId)
+    select(vec![
+        EcmpHashMethod::FlowId,
+        EcmpHashMethod::Crc32,
+        EcmpHashMethod::Crc32WithSalt,
+        EcmpHashMethod::Hash,
+        EcmpHashMethod::HashWithSalt,
+        EcmpHashMethod::Dpr,
+        EcmpHashMethod::DprWithFallback,
+    ])
 }
 
 /// How long PFC takes to act: nothing, little, or about a pause of the line.
@@ -185,7 +198,7 @@ fn host_nic(line: (u64, u64)) -> impl Strategy<Value = HostNic> {
         vec(select(vec![0.0, 0.1, 0.3]), 8),
     );
     let acts =
-        (prop_oneof![4 => Just(false), 1 => Just(true)], response(line), weighted(0.3, hold(line)));
+        (prop_oneof![4 => Just(false), 1 => Just(true)], response(line), weighted(0.4, hold(line)));
     (receive, acts).prop_map(|((rate, pool, pfc, xoff, xon), (ignore_pfc, response, hold))| {
         let held = |class: usize| {
             hold.as_ref().is_some_and(|h: &Hold| h.classes.contains(&(class as u64)))
@@ -293,7 +306,7 @@ fn pattern(hosts: u32) -> impl Strategy<Value = Traffic> {
                 common: Common { packet: Bytes(packet), ..common },
             })
         });
-    prop_oneof![4 => listed(hosts), 2 => incast, 1 => permutation, 1 => all, 1 => uniform, 1 => on_off]
+    prop_oneof![4 => listed(hosts), 4 => incast, 1 => permutation, 1 => all, 1 => uniform, 1 => on_off]
 }
 
 /// Duration, warm-up and interval.
@@ -301,7 +314,7 @@ fn times(line: (u64, u64)) -> impl Strategy<Value = (u64, u64, u64)> {
     let half = pause_time(line.0, line.1) / 2;
     let duration = prop_oneof![
         4 => on_grid(250).prop_map(|t| t + 1),
-        1 => select(vec![half + GRID, 2 * half + 3 * GRID, 5 * half]),
+        2 => select(vec![half + GRID, 2 * half + 3 * GRID, 5 * half]),
         1 => (1u64..5).prop_map(move |n| n * half),
     ];
     (duration, 0u64..24, 0u64..30, -1i64..=1).prop_map(|(duration, intervals, warm, beside)| {
