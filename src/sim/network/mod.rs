@@ -2,13 +2,15 @@
 //!
 //! Owns all state of a running job. One file a concern: [`build`] lays it out, [`drive`] is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `audit` checks conservation. Generic over the buffer manager, the event list
-//! and the depth of measurement, so nothing is dispatched dynamically per packet.
+//! what is measured, `held` what stands in the buffers, `audit` checks conservation. Generic over
+//! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
+//! dynamically per packet.
 
 mod audit;
 mod build;
 mod drive;
 mod forward;
+mod held;
 mod hosts;
 mod pause;
 mod tally;

@@ -96,15 +96,23 @@ struct Place {
     host: bool,
 }
 
+/// A gauge of a port: its number and side, which counter, which pool.
+type PortGauge = (u32, Side, BuffId, u8, Gauge);
+/// A gauge of a switch: its node, the ports summed over, which counter, which pool.
+type SwitchGauge = (u32, Side, SwitchBuff, i8, Gauge);
+/// Where and why packets are dropped: node, port, class, pool, reason.
+type DropKey = (u32, u32, u8, u8, DropReason);
+
 pub struct Meters {
     places: Vec<Place>,
     /// By switch.
-    port_gauges: Vec<Vec<(u32, Side, BuffId, u8, Gauge)>>,
-    switch_gauges: Vec<Vec<(u32, Side, SwitchBuff, i8, Gauge)>>,
+    port_gauges: Vec<Vec<PortGauge>>,
+    switch_gauges: Vec<Vec<SwitchGauge>>,
     classes: Vec<[ClassMeter; 8]>,
     counters: Vec<PortMeter>,
     counters_at_start: Vec<PortMeter>,
-    drops: BTreeMap<(u32, u32, u8, u8, DropReason), (u64, u64)>,
+    /// Packets and bytes of the interval.
+    drops: BTreeMap<DropKey, (u64, u64)>,
     lossless: u8,
     interval_start: u64,
     warm_up: u64,
