@@ -7,17 +7,20 @@
 mod scenarios;
 
 use crate::oracle;
-use poolsweep::scenario::{Scenario, Table};
+use poolsweep::scenario::{Scenario, Table, Until};
 use poolsweep::sim::event::{EventList, HeapList, WinnerTree};
 use poolsweep::sim::meter::Everything;
 use poolsweep::sim::network::{Network, Stop};
-use poolsweep::sim::observe::{Observations, Totals};
+use poolsweep::sim::observe::{DropReason, End, Observations, PfcRow, Totals};
 use poolsweep::sim::random::Seeds;
 use poolsweep::sim::switch::buffer::Scala;
 use poolsweep::sim::traffic::Traces;
 use poolsweep::sim::{run, run_with};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use scenarios::{Case, case};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 const SEEDS: Seeds = Seeds { sweep: 7, repetition: 3, point: None };
@@ -103,7 +106,7 @@ fn ordered(have: &Observations) -> bool {
 }
 
 proptest! {
-    #![proptest_config(config(300))]
+    #![proptest_config(config(1_000))]
 
     #[test]
     fn the_simulator_does_what_the_rules_say(Case(scenario) in case()) {
@@ -173,4 +176,87 @@ proptest! {
             prop_assert_eq!(part, want);
         }
     }
+}
+
+/// Whether each thing the scenarios are meant to reach happened in a job.
+fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
+    let t = &o.totals;
+    let hosts = scenario.topology.hosts() as u32;
+    let mut last = BTreeMap::new();
+    for row in &o.pfc {
+        last.insert((row.node, row.port, row.tc), *row);
+    }
+    let any = |of_hosts: bool, yes: &dyn Fn(&PfcRow) -> bool| {
+        last.values().any(|row| (row.node < hosts) == of_hosts && yes(row))
+    };
+    let mut all: Vec<(&str, bool)> = DropReason::ALL
+        .iter()
+        .filter(|reason| **reason != DropReason::TrimFailed)
+        .map(|reason| (reason.name(), t.drops[*reason as usize] > 0))
+        .collect();
+    all.extend([
+        ("a host is held", any(true, &|r| r.paused > 0)),
+        ("a host pauses", any(true, &|r| r.xoff_tx > 0)),
+        ("a host resumes", any(true, &|r| r.xon_tx > 0)),
+        ("a switch is held", any(false, &|r| r.paused > 0)),
+        ("a switch pauses", any(false, &|r| r.xoff_tx > 0)),
+        ("a switch resumes", any(false, &|r| r.xon_tx > 0)),
+        ("a switch refreshes", any(false, &|r| r.xoff_tx > r.xon_tx + 1)),
+        (
+            "a pause runs out",
+            last.values().any(|r| r.paused > 0 && r.xon_rx == 0 && r.interval_paused < r.length),
+        ),
+        ("a pause is stuck", t.stuck_pauses > 0),
+        ("a drop has no pause before it", t.drops_without_pause > 0),
+        ("packets are marked", t.ecn_marks > 0),
+        ("flows finish", t.flows_finished > 0),
+        ("flows stay unfinished", t.flows_unfinished > 0),
+        ("it drains", t.end == End::Drained),
+        ("it is cut short", scenario.until == Until::Drained && t.end == End::Duration),
+        ("a warm-up hides something", o.drops.len() as u64 > 0 && t.first_drop.is_none()),
+    ]);
+    all
+}
+
+#[test]
+fn the_scenarios_reach_everything_they_are_meant_to() {
+    let mut runner = TestRunner::deterministic();
+    let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+    for _ in 0..2_000 {
+        let Case(scenario) = case().new_tree(&mut runner).expect("a case").current();
+        let observations = simulate::<WinnerTree>(&scenario);
+        for (what, yes) in reached(&scenario, &observations) {
+            *times.entry(what).or_default() += u32::from(yes);
+        }
+    }
+    assert!(times.values().all(|&n| n >= 2), "{times:#?}");
+}
+
+/// Real sizes: what the small scenarios do not reach is long queues and many turns.
+#[test]
+fn an_incast_at_the_defaults_is_as_the_rules_say() {
+    let scenario: Scenario = serde_json::from_value(serde_json::json!({
+        "duration": 400_000_000u64,
+        "until": "drained",
+        "warm_up": 3_000_000u64,
+        "topology": {"kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 4, "spines": 2,
+            "links_per_spine": 2, "rate": 400_000_000_000u64, "delay": 500_000u64,
+            "fabric_rate": 200_000_000_000u64},
+        "nic": {"hosts": {"3": {"receive_rate": 150_000_000_000u64, "receive_pool": 500_000u64,
+            "PFCEnableVector": [1, 0, 0, 0, 0, 0, 0, 0]}}},
+        "traffic": [
+            {"pattern": "incast", "receiver": 0, "senders": 7, "bytes": 1_200_000u64, "ect": true},
+            {"pattern": "incast", "receiver": 3, "senders": 5, "bytes": 900_000u64, "dscp": 0,
+                "start": 1_000_000u64, "jitter": 2_000_000u64},
+            {"pattern": "uniform", "load": 0.3, "sizes": "web-search", "dscp": 16, "ect": true,
+                "length": 60_000_000u64},
+        ],
+        "record": {"interval": 7_000_003u64, "tables": ["jobs", "port_buffers", "switch_buffers",
+            "drops", "pfc", "port_counters", "flows"]},
+    }))
+    .expect("a scenario");
+    let have = simulate::<WinnerTree>(&scenario);
+    let bad = differences(&have, &oracle::run(&scenario, SEEDS));
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    assert!(have.totals.pause_frames > 20 && have.totals.packet_hops > 10_000, "{have:?}");
 }

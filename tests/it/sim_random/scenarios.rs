@@ -92,7 +92,12 @@ fn buffer(most_ports: u64) -> impl Strategy<Value = SharedBufferManager> {
     ]);
     let sizes = (300u64..8_000, prop_oneof![Just(0u64), 1..900u64]);
     let points = (1u64..2_000, 0u64..2_000);
-    let lossy = (select(vec![0.0, 0.0, 0.25, 1.0, 4.0]), any::<bool>(), 1u64..4, 100u64..1_500);
+    let lossy = (
+        select(vec![0.0, 0.0, 0.25, 1.0, 4.0]),
+        any::<bool>(),
+        1u64..4,
+        prop_oneof![2 => 100u64..1_500, 1 => Just(4_000)],
+    );
     (
         pools,
         vec(any::<prop::sample::Index>(), 8),
