@@ -51,6 +51,8 @@ pub struct FlowTable {
     pub completion_times: Vec<u64>,
     /// End of the warm-up, ps.
     pub measure_from: u64,
+    /// Flows that would start at or after this never do, ps.
+    pub start_before: u64,
     rows: Option<Vec<FlowRow>>,
     hashed: bool,
 }
@@ -59,7 +61,12 @@ impl FlowTable {
     /// An empty table; `keep_rows` asks for a row a flow, `hashed` for the hashes behind
     /// equal-cost choices.
     pub fn new(keep_rows: bool, hashed: bool) -> FlowTable {
-        FlowTable { rows: keep_rows.then(Vec::new), hashed, ..FlowTable::default() }
+        FlowTable {
+            rows: keep_rows.then(Vec::new),
+            hashed,
+            start_before: u64::MAX,
+            ..FlowTable::default()
+        }
     }
 
     /// Flows with bytes that are neither delivered nor dropped, and flows about to start.

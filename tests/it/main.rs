@@ -2,3 +2,6 @@
 
 mod cli;
 mod golden;
+mod oracle;
+mod sim_random;
+mod sim_worked;

@@ -376,7 +376,8 @@ impl Sender {
 
     /// Gets the flows that start next.
     fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) {
-        let Some(first) = source.pop(self.host) else {
+        let in_time = source.peek(self.host).is_some_and(|flow| flow.start < flows.start_before);
+        let Some(first) = (if in_time { source.pop(self.host) } else { None }) else {
             self.next_start = u64::MAX;
             return;
         };
