@@ -22,10 +22,6 @@ pub struct Flow {
     pub hashes: FlowHashes,
     /// Its fixed properties.
     pub spec: FlowStart,
-    /// Packets committed to frames by the sender.
-    pub sent_packets: u64,
-    /// Their IP bytes.
-    pub sent_bytes: u64,
     /// Packets received.
     pub received_packets: u64,
     /// Packets received with CE.
@@ -90,8 +86,6 @@ impl FlowTable {
             due: spec.start,
             hashes,
             spec,
-            sent_packets: 0,
-            sent_bytes: 0,
             received_packets: 0,
             received_ce: 0,
             end: None,
@@ -178,6 +172,7 @@ impl FlowTable {
 }
 
 fn row(flow: &Flow) -> FlowRow {
+    let sent_bytes = flow.spec.bytes - flow.remaining;
     FlowRow {
         flow_id: flow.spec.id,
         pattern: flow.spec.pattern,
@@ -187,8 +182,9 @@ fn row(flow: &Flow) -> FlowRow {
         bytes: flow.spec.bytes,
         start: flow.spec.start,
         end: flow.end,
-        sent_packets: flow.sent_packets,
-        sent_bytes: flow.sent_bytes,
+        // Every packet but a flow's last one is full.
+        sent_packets: sent_bytes.div_ceil(u64::from(flow.spec.packet)),
+        sent_bytes,
         received_packets: flow.received_packets,
         received_bytes: flow.received,
         received_trimmed: 0,

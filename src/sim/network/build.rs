@@ -2,7 +2,7 @@
 
 use super::hosts::{Behaviour, Holding, HostSide};
 use super::pause::Pauses;
-use super::tally::{INTERVAL, Plan, Tally, WARM_UP};
+use super::tally::{CUT, INTERVAL, Plan, Tally, WARM_UP};
 use super::{Network, Peer, Port, Switch, order};
 use crate::scenario::links::{LinksError, NetworkPlan, network};
 use crate::scenario::startup::{Startup, StartupError};
@@ -110,13 +110,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             events: 0,
             budget: scenario.budget.events,
             switches,
-            queues: vec![VecDeque::new(); port_count * 8],
-            pfc_queues: vec![VecDeque::new(); port_count],
-            inbound: vec![VecDeque::new(); port_count],
-            averages: vec![0.0; port_count * stride],
             stride,
             routes,
-            announced: vec![None; host_count],
             host_side: host_side(host_count, nic),
             host_inbound: vec![VecDeque::new(); host_count],
             receivers,
@@ -149,6 +144,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn arm(&mut self) {
         if self.plan.interval > 0 {
             self.schedule(self.plan.interval, Kind::Report, INTERVAL);
+        }
+        if D::PORTS && self.plan.span < self.plan.interval.min(self.end_time) {
+            self.schedule(self.plan.span, Kind::Report, CUT);
         }
         if self.plan.warm_up > 0 {
             self.schedule(self.plan.warm_up, Kind::Report, WARM_UP);
@@ -220,6 +218,8 @@ fn switches<M>(
         }
         plan.limits.push(limits);
         plan.sizes.push((sizes, startup.total));
+        // No counter exceeds the buffer and a full headroom of every port in every pool.
+        plan.span = Gauges::span(9 * startup.total);
         let stream = seeds.switch_stream(switch.node, "ecn");
         made.push(Switch {
             manager: manager(&startup, ports),
@@ -263,6 +263,10 @@ fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
                 local: local as u16,
                 switch: s as u32,
                 peer,
+                queues: Default::default(),
+                pfc: VecDeque::new(),
+                inbound: VecDeque::new(),
+                averages: [0.0; 8],
             });
         }
     }

@@ -31,9 +31,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Port and pool pairs that are paused with no lossless byte of theirs inside.
     pub(super) fn stuck_pauses(&self) -> u64 {
         let mut inside = vec![false; self.ports.len() * 8];
-        for (port, p) in self.ports.iter().enumerate() {
+        for p in &self.ports {
             let switch = &self.switches[p.switch as usize];
-            let queued = self.queues[port * 8..port * 8 + 8].iter().flatten().copied();
+            let queued = p.queues.iter().flatten().copied();
             let sending = match p.sending {
                 Frame::Data(packet) if p.busy => Some(packet),
                 _ => None,

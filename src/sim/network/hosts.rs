@@ -191,7 +191,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub(super) fn wake(&mut self, host: u32) {
         let port = self.host_port[host as usize] as usize;
         let stale = self.host_side.wake_at[host as usize] != self.now;
-        if stale || self.announced[host as usize].is_some() || !self.inbound[port].is_empty() {
+        if stale
+            || self.hosts[host as usize].has_announced()
+            || !self.ports[port].inbound.is_empty()
+        {
             return;
         }
         let sender = &mut self.hosts[host as usize];
@@ -207,7 +210,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         change(sender);
         sender.settle(self.now);
         let port = self.host_port[host as usize] as usize;
-        self.announced[host as usize] = None;
+        self.hosts[host as usize].retract();
         self.arm_inbound(port);
     }
 
@@ -216,12 +219,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let port = self.host_port[host as usize] as usize;
         let sender = &mut self.hosts[host as usize];
         let delay = sender.line().delay;
-        let inbound = &mut self.inbound[port];
+        let inbound = &mut self.ports[port].inbound;
         sender.advance(self.now, kind, &mut self.flows, &mut self.source, |(end, frame)| {
             inbound.push_back((end + delay, frame));
         });
         if !inbound.is_empty() {
-            self.announced[host as usize] = None;
+            sender.retract();
         }
     }
 }

@@ -21,7 +21,7 @@ pub use drive::Stop;
 use super::event::{EventList, Ranks};
 use super::flows::FlowTable;
 use super::host::receiver::Receiver;
-use super::host::sender::{Next, Sender};
+use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Gauges};
 use super::observe::Observations;
@@ -62,6 +62,14 @@ struct Port {
     local: u16,
     switch: u32,
     peer: Peer,
+    /// Packets queued, by class.
+    queues: [VecDeque<Packet>; 8],
+    /// PFC frames queued.
+    pfc: VecDeque<PfcFrame>,
+    /// Frames on the way to this port.
+    inbound: VecDeque<InFlight>,
+    /// ECN averages, by pool.
+    averages: [f64; 8],
 }
 
 /// A switch.
@@ -105,21 +113,12 @@ pub struct Network<M, E, D> {
     // Switches.
     switches: Vec<Switch<M>>,
     ports: Vec<Port>,
-    /// Queues by port and class.
-    queues: Vec<VecDeque<Packet>>,
-    pfc_queues: Vec<VecDeque<PfcFrame>>,
-    /// Frames on the way to each switch port.
-    inbound: Vec<VecDeque<InFlight>>,
-    /// ECN averages by port and pool.
-    averages: Vec<f64>,
     /// Pools a port: the highest pool that exists, plus one.
     stride: usize,
     routes: Forwarding,
 
     // Hosts.
     hosts: Vec<Sender>,
-    /// What each host sends next if nothing reaches it, when nothing of it is in flight.
-    announced: Vec<Option<Next>>,
     /// Switch port of each host.
     host_port: Vec<u32>,
     receivers: Vec<Option<Box<Receiver>>>,

@@ -16,6 +16,8 @@ use std::collections::VecDeque;
 pub const INTERVAL: u64 = 0;
 /// The warm-up ends.
 pub const WARM_UP: u64 = 1;
+/// A piece of an interval becomes too long for exact integrals.
+pub const CUT: u64 = 2;
 
 /// What is asked for, and the limits rows are compared with.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +44,8 @@ pub struct Plan {
     pub lossless: u8,
     /// End of the warm-up.
     pub warm_up: u64,
+    /// Longest piece of an interval whose integrals are exact, ps.
+    pub span: u64,
 }
 
 /// Frames and wire bytes of a port.
@@ -233,6 +237,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.close_interval();
             let next = self.now + self.plan.interval;
             self.schedule(next, Kind::Report, INTERVAL);
+        } else if purpose == CUT {
+            self.tally.fold_peaks(self.gauges.peaks());
+            self.gauges.cut(self.now);
+            self.switch_gauges.cut(self.now);
+            self.schedule(self.now + self.plan.span, Kind::Report, CUT);
         } else {
             self.settle_hosts();
             self.tally.restart();
@@ -253,8 +262,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 self.settle_host(host as u32);
                 let sender = &self.hosts[host];
                 let counters = &mut self.tally.counters[host];
-                counters.packets_tx = sender.packets_sent;
-                counters.bytes_tx = sender.bytes_sent;
+                (counters.packets_tx, counters.bytes_tx) = sender.sent_before(self.now);
                 while let Some(&(at, wire)) = self.tally.late[host].front() {
                     if at >= self.now {
                         break;
@@ -269,8 +277,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn settle_host(&mut self, host: u32) {
         self.advance_host(host, Kind::Report);
         let sender = &mut self.hosts[host as usize];
-        sender.count_ended(self.now);
-        let (xoff, xon) = sender.take_pfc_counts();
+        let (xoff, xon) = sender.take_pfc_counts(self.now);
         for tc in 0..8 {
             for (counts, pause) in [(xoff, true), (xon, false)] {
                 let frames = counts[usize::from(tc)];
@@ -496,7 +503,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         for host in 0..self.hosts.len() {
             self.advance_host(host as u32, Kind::Report);
-            self.hosts[host].count_ended(self.now);
         }
         self.close_interval();
         if self.now < self.plan.warm_up {
@@ -505,7 +511,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.pauses.warm_up_ends(self.now);
         }
         for sender in &self.hosts {
-            sender.give_back_unfinished(&mut self.flows);
+            sender.give_back_unfinished(self.now, &mut self.flows);
         }
         let mut observations = std::mem::take(&mut self.rows);
         let (flows, mut totals) = self.totals(budget);
