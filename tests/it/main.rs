@@ -1,3 +1,4 @@
 //! Behaviour of the whole crate, one module a subject, in one binary.
 
 mod golden;
+mod sweeps;
