@@ -18,8 +18,6 @@ pub struct Flow {
     pub lost: u64,
     /// When a rate-capped flow may send its next packet.
     pub due: u64,
-    /// Receiving host.
-    pub dst: u32,
     /// What equal-cost choices depend on.
     pub hashes: FlowHashes,
     /// Its fixed properties.
@@ -53,6 +51,8 @@ pub struct FlowTable {
     pub completion_times: Vec<u64>,
     /// End of the warm-up, ps.
     pub measure_from: u64,
+    /// Flows that would start at or after this never do, ps.
+    pub start_before: u64,
     rows: Option<Vec<FlowRow>>,
     hashed: bool,
 }
@@ -61,7 +61,12 @@ impl FlowTable {
     /// An empty table; `keep_rows` asks for a row a flow, `hashed` for the hashes behind
     /// equal-cost choices.
     pub fn new(keep_rows: bool, hashed: bool) -> FlowTable {
-        FlowTable { rows: keep_rows.then(Vec::new), hashed, ..FlowTable::default() }
+        FlowTable {
+            rows: keep_rows.then(Vec::new),
+            hashed,
+            start_before: u64::MAX,
+            ..FlowTable::default()
+        }
     }
 
     /// Flows with bytes that are neither delivered nor dropped, and flows about to start.
@@ -83,7 +88,6 @@ impl FlowTable {
             received: 0,
             lost: 0,
             due: spec.start,
-            dst: spec.dst,
             hashes,
             spec,
             sent_packets: 0,

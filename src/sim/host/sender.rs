@@ -82,6 +82,8 @@ pub struct Sender {
     pfc: VecDeque<PfcFrame>,
     /// The flows that start next, all at one instant.
     starting: VecDeque<FlowStart>,
+    /// That instant; `u64::MAX`: no flow is left to start.
+    next_start: u64,
     /// The last frame committed, until its end has been counted.
     uncounted: Option<Frame>,
     /// Frames sent to their end.
@@ -109,6 +111,7 @@ impl Sender {
             turns: Default::default(),
             pfc: VecDeque::new(),
             starting: VecDeque::new(),
+            next_start: 0,
             uncounted: None,
             packets_sent: 0,
             bytes_sent: 0,
@@ -116,6 +119,11 @@ impl Sender {
             xon_sent: [0; 8],
             committed_bytes: 0,
         }
+    }
+
+    /// Looks up the flows that start first. To be called once, before anything else.
+    pub fn prepare(&mut self, flows: &mut FlowTable, source: &mut FlowSource) {
+        self.fetch(flows, source);
     }
 
     /// The host's line.
@@ -225,7 +233,7 @@ impl Sender {
             return frame(earliest, wire, Trigger::Free, Choice::Joined(tc, place));
         }
         let capped = self.first_due(sendable, flows);
-        let start = self.starting.front().map(|f| f.start);
+        let start = self.starting.front().map(|_| self.next_start);
         match (capped, start) {
             (Some((due, tc, place, slot)), start) if start.is_none_or(|s| due <= s) => {
                 frame(due, next_wire(flows, slot), Trigger::Cap, Choice::Joined(tc, place))
@@ -341,42 +349,44 @@ impl Sender {
             }
         }
         self.committed_bytes += ip;
-        let ect = flow.spec.ect;
-        Frame::Data(Packet { flow: slot, ip: ip as u16, in_port: 0, tc, ect, ce: false })
+        let (ect, dst) = (flow.spec.ect, flow.spec.dst);
+        Frame::Data(Packet { flow: slot, dst, ip: ip as u16, in_port: 0, tc, ect, ce: false })
     }
 
     /// Lets every flow that starts before `before` join its turn, in order.
     #[inline]
     fn join_before(&mut self, before: u64, flows: &mut FlowTable, source: &mut FlowSource) {
-        loop {
-            if self.starting.is_empty() && !self.fetch(flows, source) {
-                return;
-            }
-            while let Some(flow) = self.starting.front() {
-                if flow.start >= before {
-                    return;
-                }
-                let spec = *flow;
-                self.starting.pop_front();
+        if self.next_start < before {
+            self.join_slowly(before, flows, source);
+        }
+    }
+
+    fn join_slowly(&mut self, before: u64, flows: &mut FlowTable, source: &mut FlowSource) {
+        while self.next_start < before {
+            while let Some(spec) = self.starting.pop_front() {
                 let slot = flows.open(spec);
                 let turn = &mut self.turns[usize::from(spec.tc)];
                 turn.flows.push_back(slot);
                 turn.capped += usize::from(spec.rate != 0);
                 self.ready |= 1 << spec.tc;
             }
+            self.fetch(flows, source);
         }
     }
 
-    /// Gets the flows that start next; false when there are none.
-    #[inline]
-    fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) -> bool {
-        let Some(first) = source.pop(self.host) else { return false };
+    /// Gets the flows that start next.
+    fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) {
+        let in_time = source.peek(self.host).is_some_and(|flow| flow.start < flows.start_before);
+        let Some(first) = (if in_time { source.pop(self.host) } else { None }) else {
+            self.next_start = u64::MAX;
+            return;
+        };
+        self.next_start = first.start;
         self.starting.push_back(first);
         while source.peek(self.host).is_some_and(|f| f.start == first.start) {
             self.starting.extend(source.pop(self.host));
         }
         flows.announced += self.starting.len() as u64;
-        true
     }
 
     /// Counts the last frame committed: its serialization has ended.

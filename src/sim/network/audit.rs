@@ -41,7 +41,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 Frame::Pfc(_) => None,
             })
             .sum::<u64>();
-        inside += self.receivers.iter().flatten().map(|r| r.held()).sum::<u64>();
         inside += self.tally.beyond_end;
         let (out, dropped) = (self.tally.delivered_ip, self.tally.dropped_ip);
         if committed != out + dropped + inside {

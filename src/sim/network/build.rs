@@ -94,6 +94,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.needs_hashes());
         flows.measure_from = scenario.warm_up.0;
+        flows.start_before = scenario.duration.0;
         let end_time = scenario.duration.0;
         let mut network = Network {
             now: 0,
@@ -105,6 +106,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             drain: scenario.until == Until::Drained,
             drained: false,
             last_done: 0,
+            in_service: 0,
             events: 0,
             budget: scenario.budget.events,
             switches,
@@ -159,6 +161,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         for host in 0..self.hosts.len() {
+            self.hosts[host].prepare(&mut self.flows, &mut self.source);
             self.announce(host as u32, self.host_port[host] as usize);
         }
     }
@@ -203,14 +206,15 @@ fn switches<M>(
         let ports = switch.ports.len();
         let startup = Startup::new(&scenario.switch, ports as u32)?;
         plan.lossless = startup.lossless;
-        // u64::MAX marks a pool that does not exist.
+        // u64::MAX marks what does not exist: a pool, or headroom in a pool without lossless classes.
         let mut limits = [[u64::MAX; 3]; 8];
         let mut sizes = [0; 8];
         for (index, pool) in startup.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
             let lossless = pool.priority_group != 0;
             let ingress = if lossless { startup.xoff } else { pool.size };
-            limits[index] = [ingress, pool.static_limit, pool.headroom_per_port];
+            let headroom = if lossless { pool.headroom_per_port } else { u64::MAX };
+            limits[index] = [ingress, pool.static_limit, headroom];
             sizes[index] = pool.size;
             stride = stride.max(index + 1);
         }

@@ -96,10 +96,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 return;
             }
         };
-        let out_local = {
+        let out_local = self.routes.single(s, packet.dst).unwrap_or_else(|| {
             let flow = self.flows.get(packet.flow);
-            self.routes.port(s, flow.dst, flow.spec.id, flow.hashes)
-        };
+            self.routes.port(s, packet.dst, flow.spec.id, flow.hashes)
+        });
         let out = self.switches[s].first_port + out_local;
         let enqueued = self.switches[s].manager.enqueue(
             usize::from(local),
@@ -281,11 +281,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.done(self.now);
     }
 
-    /// A packet was delivered or dropped at `at`: the job may have drained.
+    /// A packet was delivered, served or dropped at `at`: the job may have drained.
     #[inline]
     pub(super) fn done(&mut self, at: u64) {
         self.last_done = self.last_done.max(at);
-        if self.drain && self.flows.unfinished() == 0 && !self.source.pending() {
+        let finished = self.flows.unfinished() == 0 && self.in_service == 0;
+        if self.drain && finished && !self.source.pending() {
             self.end_at((self.last_done + 1).min(self.end_time));
         }
     }

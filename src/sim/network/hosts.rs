@@ -80,9 +80,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     #[inline]
     fn deliver(&mut self, packet: Packet, at: u64) {
+        self.accept(packet, at);
+        self.done(at);
+    }
+
+    /// A packet has reached its host, and its pool if there is one.
+    #[inline]
+    fn accept(&mut self, packet: Packet, at: u64) {
         self.tally.deliver(u64::from(packet.ip), at);
         self.flows.receive(packet.flow, u64::from(packet.ip), packet.ce, at);
-        self.done(at);
     }
 
     /// A frame arrives at a host that looks at it.
@@ -108,8 +114,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     self.tally.dropped_ip += bytes;
                     self.flows.lose(packet.flow, bytes);
                     self.done(self.now);
-                } else if was_idle {
-                    self.serve_after(host, service);
+                } else {
+                    self.in_service += 1;
+                    self.accept(packet, self.now);
+                    if was_idle {
+                        self.serve_after(host, service);
+                    }
                 }
             }
         }
@@ -128,7 +138,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let next = receiver.service_time();
         self.serve_after(host, next);
         self.signal(host, packet.tc, signal, Kind::Service);
-        self.deliver(packet, self.now);
+        self.in_service -= 1;
+        self.done(self.now);
     }
 
     /// A receiver pauses or resumes its switch.

@@ -2,13 +2,15 @@
 //!
 //! Owns all state of a running job. One file a concern: [`build`] lays it out, [`drive`] is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `audit` checks conservation. Generic over the buffer manager, the event list
-//! and the depth of measurement, so nothing is dispatched dynamically per packet.
+//! what is measured, `held` what stands in the buffers, `audit` checks conservation. Generic over
+//! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
+//! dynamically per packet.
 
 mod audit;
 mod build;
 mod drive;
 mod forward;
+mod held;
 mod hosts;
 mod pause;
 mod tally;
@@ -93,8 +95,10 @@ pub struct Network<M, E, D> {
     /// The job ends when it has drained.
     drain: bool,
     drained: bool,
-    /// Latest instant at which a packet was delivered or dropped.
+    /// Latest instant at which a packet was delivered, served or dropped.
     last_done: u64,
+    /// Packets that slow receivers have accepted and not yet served.
+    in_service: u64,
     events: u64,
     budget: u64,
 

@@ -9,7 +9,6 @@ use crate::sim::observe::{
     BuffId, DropReason, DropRow, End, Observations, PfcRow, PortBufferRow, PortCounterRow, Side,
     SwitchBuff, SwitchBufferRow, Totals,
 };
-use crate::sim::packet::Frame;
 use crate::sim::switch::buffer::BufferManager;
 use std::collections::VecDeque;
 
@@ -238,6 +237,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.settle_hosts();
             self.tally.restart();
             self.gauges.cut(self.now);
+            self.peaks_from_held();
             self.pauses.warm_up_ends(self.now);
         }
     }
@@ -351,12 +351,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         gauges.close(now, zeros, limit, |index, occupancy| {
             let place = index % per_switch;
+            let switch = &self.switches[index / per_switch];
             let missing = place + 1 != per_switch
                 && self.plan.limits[index / per_switch][place / 5][0] == u64::MAX;
             if !keep || missing {
                 return;
             }
-            let node = self.switches[index / per_switch].node;
+            let node = switch.node;
             let (buff, side, pool) = if place + 1 == per_switch {
                 (SwitchBuff::Shared, Side::Whole, -1)
             } else {
@@ -367,6 +368,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     3 => (SwitchBuff::Egress, Side::Up),
                     _ => (SwitchBuff::Shared, Side::Whole),
                 };
+                let ports = &self.ports[switch.first_port..switch.first_port + switch.ports];
+                if side != Side::Whole && !ports.iter().any(|p| p.up == (side == Side::Up)) {
+                    return;
+                }
                 (buff, side, (place / 5) as i8)
             };
             rows.push(SwitchBufferRow { node, side, buff, pool, occupancy });
@@ -489,15 +494,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if !budget {
             self.now = self.end_time;
         }
-        if self.now < self.plan.warm_up {
-            // Nothing was measured.
-            self.tally.restart();
-        }
         for host in 0..self.hosts.len() {
             self.advance_host(host as u32, Kind::Report);
             self.hosts[host].count_ended(self.now);
         }
         self.close_interval();
+        if self.now < self.plan.warm_up {
+            // Nothing was measured.
+            self.tally.restart();
+            self.pauses.warm_up_ends(self.now);
+        }
         for sender in &self.hosts {
             sender.give_back_unfinished(&mut self.flows);
         }
@@ -564,33 +570,5 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             packet_hops: t.hops,
         };
         (self.flows, totals)
-    }
-
-    /// Port and pool pairs that are paused with no lossless byte of theirs inside.
-    fn stuck_pauses(&self) -> u64 {
-        let mut inside = vec![false; self.ports.len() * 8];
-        for (port, p) in self.ports.iter().enumerate() {
-            let switch = &self.switches[p.switch as usize];
-            let queued = self.queues[port * 8..port * 8 + 8].iter().flatten().copied();
-            let sending = match p.sending {
-                Frame::Data(packet) if p.busy => Some(packet),
-                _ => None,
-            };
-            for packet in queued.chain(sending) {
-                if switch.manager.lossless(packet.tc) {
-                    let from = switch.first_port + usize::from(packet.in_port);
-                    inside[from * 8 + switch.manager.pool_of(packet.tc)] = true;
-                }
-            }
-        }
-        let mut stuck = 0;
-        for (port, p) in self.ports.iter().enumerate() {
-            let manager = &self.switches[p.switch as usize].manager;
-            for pool in 0..8 {
-                let paused = manager.paused(usize::from(p.local), pool);
-                stuck += u64::from(paused && !inside[port * 8 + pool]);
-            }
-        }
-        stuck
     }
 }
