@@ -55,7 +55,7 @@ def test_points_jobs_and_the_other_tables_join(small):
     points, jobs = glob(small, "points"), glob(small, "jobs")
     joined = pl.scan_parquet(points).join(pl.scan_parquet(jobs), on="job_id").collect()
     assert joined.height == JOBS
-    (count, excluded, infeasible), = duckdb.sql(
+    ((count, excluded, infeasible),) = duckdb.sql(
         f"SELECT count(*), count(*) FILTER (excluded_by IS NOT NULL),"
         f" count(*) FILTER (status = 'infeasible')"
         f" FROM '{points}' LEFT JOIN '{jobs}' USING (job_id)"
@@ -89,11 +89,11 @@ def test_integers_are_signed(small):
 
 def test_a_difference_below_zero_is_a_negative_number(small):
     """What unsigned columns would turn into 1.8e19."""
-    limits = pl.scan_parquet(glob(small, "port_buffers"))
-    (least,) = limits.select((pl.col("ivl_max_bytes") - pl.col("buff_limit")).min()).collect().row(0)
-    (least_duck,) = duckdb.sql(
-        f"SELECT min(ivl_max_bytes - buff_limit) FROM '{glob(small, 'port_buffers')}'"
-    ).fetchone()
+    pattern = glob(small, "port_buffers")
+    room = pl.col("ivl_max_bytes") - pl.col("buff_limit")
+    least = pl.scan_parquet(pattern).select(room.min()).collect().item()
+    sql = f"SELECT min(ivl_max_bytes - buff_limit) FROM '{pattern}'"
+    ((least_duck,),) = duckdb.sql(sql).fetchall()
     assert least == least_duck < 0
 
 
