@@ -2,6 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::results::{parse_id, texts};
+use super::text::count;
 use crate::record::{self, Dataset, JobMeta, JobRow, JobRows, RecordError, Status, StoredTable};
 use crate::run::recorder::{Simulate, record_as};
 use crate::run::simulator::Simulator;
@@ -9,7 +10,6 @@ use crate::scenario::Scenario;
 use crate::sim::random::Seeds;
 use crate::sweep::identify;
 use crate::sweep::plan::JobId;
-use crate::units::thousands;
 use arrow::array::RecordBatch;
 use clap::Args;
 use std::io::Write;
@@ -142,8 +142,8 @@ fn compare(
         let new = lines(&fresh, table, row.id)?;
         match first_difference(&old, &new) {
             None => {
-                let count = thousands(old.len() as i128);
-                writeln!(out, "{:28}{count} rows equal", table.name())?;
+                let equal = count(old.len(), "row");
+                writeln!(out, "{:28}{equal} equal", table.name())?;
             }
             Some(difference) => differences.push(format!("{}: {difference}", table.name())),
         }
@@ -187,7 +187,8 @@ fn first_difference(
             }
         }
     }
-    (old.len() != new.len()).then(|| format!("{} rows recorded, {} now", old.len(), new.len()))
+    (old.len() != new.len())
+        .then(|| format!("{} recorded, {} now", count(old.len(), "row"), new.len()))
 }
 
 #[cfg(test)]
@@ -202,6 +203,6 @@ mod tests {
             first_difference(&[row("1"), row("2")], &[row("1"), row("3")]).unwrap(),
             "row 1, drops: recorded 2, now 3"
         );
-        assert_eq!(first_difference(&[row("1")], &[]).unwrap(), "1 rows recorded, 0 now");
+        assert_eq!(first_difference(&[row("1")], &[]).unwrap(), "1 row recorded, 0 now");
     }
 }

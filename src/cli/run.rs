@@ -12,7 +12,6 @@ use crate::run::recorder::{Recorder, Simulations, left_to_do};
 use crate::run::simulator::Simulator;
 use crate::run::{Chunk, Ended, Options, Stop, execute, origin};
 use crate::sweep::plan::Plan;
-use crate::units::thousands;
 use clap::Args;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -99,16 +98,16 @@ fn jobs(number: usize) -> String {
 }
 
 fn outcome(ended: &Ended, failed: bool) -> Result<(), Failure> {
-    let left = thousands(ended.tally.outstanding as i128);
+    let left = jobs(ended.tally.outstanding);
     match ended.stopped {
         Some(Stop::Interrupted) => Err(Failure::new(
             Exit::Interrupted,
-            format!("interrupted: {left} jobs are outstanding; the same command goes on with them"),
+            format!("interrupted: {left} outstanding; the same command goes on with them"),
         )),
         Some(Stop::TooManyFailures) => Err(Failure::new(
             Exit::JobsFailed,
             format!(
-                "stopped by --max-failures: {left} jobs were not started; failed jobs keep their \
+                "stopped by --max-failures: {left} not started; failed jobs keep their \
                  rows, the same command goes on with the others"
             ),
         )),
@@ -133,11 +132,13 @@ fn check_traces(plan: &Plan, chunks: &[Chunk], simulator: &Simulator) -> Result<
 }
 
 fn warn(plan: &Plan) {
+    let mut stderr = std::io::stderr();
+    let more = plan.warnings.len().saturating_sub(WARNINGS_SHOWN);
+    // Whoever closed stderr does not want warnings; the run goes on.
     for warning in plan.warnings.iter().take(WARNINGS_SHOWN) {
-        eprintln!("warning: {warning}");
+        let _ = writeln!(stderr, "warning: {warning}");
     }
-    if plan.warnings.len() > WARNINGS_SHOWN {
-        let more = plan.warnings.len() - WARNINGS_SHOWN;
-        eprintln!("warning: and {more} more: poolsweep plan lists them");
+    if more > 0 {
+        let _ = writeln!(stderr, "warning: and {more} more: poolsweep plan lists them");
     }
 }

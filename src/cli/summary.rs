@@ -210,11 +210,11 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What the lines about the extremes are sorted by.
-type Key = fn(&JobRow) -> Option<f64>;
+/// What the lines about extremes are sorted by: names of both ends, the value, how to say it.
+type Measure = (&'static str, &'static str, fn(&JobRow) -> Option<f64>, fn(f64) -> String);
 
 fn extremes(view: View<'_>, shown: &[usize], answered: &[(usize, &JobRow)]) -> String {
-    let measures: [(&str, &str, Key, fn(f64) -> String); 2] = [
+    let measures: [Measure; 2] = [
         (
             "most drops",
             "fewest drops",

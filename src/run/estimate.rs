@@ -69,10 +69,45 @@ pub fn plan_rows_at_most(source: &dyn JobSource) -> BTreeMap<StoredTable, f64> {
 /// Bytes a row takes on disk, measured on typical sweeps; for estimates only.
 pub fn bytes_per_row(table: StoredTable) -> f64 {
     match table {
-        StoredTable::Jobs => 400.0,
-        StoredTable::PortBuffers | StoredTable::SwitchBuffers => 12.0,
-        StoredTable::PortCounters => 16.0,
-        StoredTable::Pfc => 6.0,
+        StoredTable::Jobs => 100.0,
+        StoredTable::PortBuffers => 8.0,
+        StoredTable::SwitchBuffers => 9.0,
+        StoredTable::PortCounters => 6.0,
+        StoredTable::Pfc => 2.0,
         _ => 20.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::recorder::Simulate;
+    use crate::run::simulator::Simulator;
+    use crate::sim::random::Seeds;
+
+    const SCENARIO: &str = r#"{
+        "duration": 100000000,
+        "topology": {"kind": "single-switch", "hosts": 5},
+        "traffic": [{"pattern": "incast", "senders": 4, "bytes": 400000, "dscp": 8}],
+        "record": {"interval": 1000000, "tables":
+            ["jobs", "port_buffers", "switch_buffers", "pfc", "port_counters"], "zeros": true}
+    }"#;
+
+    #[test]
+    fn what_is_recorded_stays_within_the_bound_and_reaches_it_with_zeros() {
+        let scenario: Scenario = serde_json::from_str(SCENARIO).unwrap();
+        let bound = rows_at_most(&scenario);
+        let seen = Simulator::default().simulate(&scenario, Seeds::default()).unwrap();
+        let counts = [
+            (StoredTable::PortBuffers, seen.port_buffers.len()),
+            (StoredTable::SwitchBuffers, seen.switch_buffers.len()),
+            (StoredTable::Pfc, seen.pfc.len()),
+            (StoredTable::PortCounters, seen.port_counters.len()),
+        ];
+        for (table, count) in counts {
+            let (most, count) = (bound[&table], count as f64);
+            assert!(count <= most, "{table:?}: {count} rows, at most {most}");
+            assert!(count > most / 3.0, "{table:?}: {count} rows, at most {most} says nothing");
+        }
     }
 }

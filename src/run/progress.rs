@@ -89,11 +89,12 @@ impl Counts {
     }
 }
 
-/// A duration to two figures of interest: `45 s`, `3 min 20 s`, `2 h 05 min`.
+/// A duration to two figures of interest: `0.4 s`, `45 s`, `3 min 20 s`, `2 h 05 min`.
 pub fn rough(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
-        0..60 => format!("{seconds} s"),
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} min", seconds / 3_600, seconds / 60 % 60),
     }
@@ -250,5 +251,6 @@ mod tests {
     fn durations_read_well() {
         let text = |seconds| rough(Duration::from_secs(seconds));
         assert_eq!([text(45), text(200), text(7_500)], ["45 s", "3 min 20 s", "2 h 05 min"]);
+        assert_eq!(rough(Duration::from_millis(340)), "0.3 s");
     }
 }

@@ -14,6 +14,7 @@ use crate::sim::observe::Observations;
 use crate::sim::random::Seeds;
 use crate::sweep::plan::{Job, JobId, Plan};
 use crate::units::Ps;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// A chunk whose rows take more memory than this is published as several parts. Where it is split
@@ -117,7 +118,9 @@ pub fn left_to_do(source: &dyn JobSource, done: &BTreeMap<JobId, Done>) -> (Vec<
             source.scenario(job).is_ok_and(|scenario| Asked::of(&scenario).covered_by(claim))
         })
     };
-    let chunks = outstanding(cut(&tasks), is_done);
+    // Resolving a scenario takes longer than the rest together.
+    let are_done: Vec<bool> = (0..tasks.len()).into_par_iter().map(is_done).collect();
+    let chunks = outstanding(cut(&tasks), |job| are_done[job]);
     let left: usize = chunks.iter().map(|chunk| chunk.tasks.len()).sum();
     (chunks, tasks.len() - left)
 }

@@ -18,16 +18,10 @@ pub struct Flow {
     pub lost: u64,
     /// When a rate-capped flow may send its next packet.
     pub due: u64,
-    /// Receiving host.
-    pub dst: u32,
     /// What equal-cost choices depend on.
     pub hashes: FlowHashes,
     /// Its fixed properties.
     pub spec: FlowStart,
-    /// Packets committed to frames by the sender.
-    pub sent_packets: u64,
-    /// Their IP bytes.
-    pub sent_bytes: u64,
     /// Packets received.
     pub received_packets: u64,
     /// Packets received with CE.
@@ -53,6 +47,8 @@ pub struct FlowTable {
     pub completion_times: Vec<u64>,
     /// End of the warm-up, ps.
     pub measure_from: u64,
+    /// Flows that would start at or after this never do, ps.
+    pub start_before: u64,
     rows: Option<Vec<FlowRow>>,
     hashed: bool,
 }
@@ -61,7 +57,12 @@ impl FlowTable {
     /// An empty table; `keep_rows` asks for a row a flow, `hashed` for the hashes behind
     /// equal-cost choices.
     pub fn new(keep_rows: bool, hashed: bool) -> FlowTable {
-        FlowTable { rows: keep_rows.then(Vec::new), hashed, ..FlowTable::default() }
+        FlowTable {
+            rows: keep_rows.then(Vec::new),
+            hashed,
+            start_before: u64::MAX,
+            ..FlowTable::default()
+        }
     }
 
     /// Flows with bytes that are neither delivered nor dropped, and flows about to start.
@@ -83,11 +84,8 @@ impl FlowTable {
             received: 0,
             lost: 0,
             due: spec.start,
-            dst: spec.dst,
             hashes,
             spec,
-            sent_packets: 0,
-            sent_bytes: 0,
             received_packets: 0,
             received_ce: 0,
             end: None,
@@ -174,6 +172,7 @@ impl FlowTable {
 }
 
 fn row(flow: &Flow) -> FlowRow {
+    let sent_bytes = flow.spec.bytes - flow.remaining;
     FlowRow {
         flow_id: flow.spec.id,
         pattern: flow.spec.pattern,
@@ -183,8 +182,9 @@ fn row(flow: &Flow) -> FlowRow {
         bytes: flow.spec.bytes,
         start: flow.spec.start,
         end: flow.end,
-        sent_packets: flow.sent_packets,
-        sent_bytes: flow.sent_bytes,
+        // Every packet but a flow's last one is full.
+        sent_packets: sent_bytes.div_ceil(u64::from(flow.spec.packet)),
+        sent_bytes,
         received_packets: flow.received_packets,
         received_bytes: flow.received,
         received_trimmed: 0,

@@ -37,37 +37,37 @@ impl Depth for Everything {
     const SWITCHES: bool = true;
 }
 
-/// One measured value over the current interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Gauge {
+/// One measured value over the current piece of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gauge {
     value: u64,
     min: u64,
     max: u64,
     count: u64,
-    /// Sum of change × (time − interval start): the integral is value × length − this.
-    moment: i128,
+    /// Sum of change × (time − start of the piece), modulo 2^64: the integral is
+    /// value × length − this, exact while it stays below 2^64 ([`Gauges::span`]).
+    moment: u64,
+    /// Place of the interval's earlier pieces among those set aside.
+    earlier: u32,
     active: bool,
 }
 
+/// No earlier piece.
+const NONE: u32 = u32::MAX;
+
 impl Gauge {
-    /// Value now.
-    pub fn value(&self) -> u64 {
-        self.value
-    }
+    const ZERO: Gauge =
+        Gauge { value: 0, min: 0, max: 0, count: 0, moment: 0, earlier: NONE, active: false };
 
     #[inline]
-    fn set(&mut self, new: u64, since_start: u64) {
-        // Values are sums of charged bytes, far below 2^63.
-        let change = new.wrapping_sub(self.value) as i64;
-        self.moment += i128::from(change) * i128::from(since_start);
+    fn change(&mut self, new: u64, since_start: u64) {
+        let change = new.wrapping_sub(self.value);
+        self.moment = self.moment.wrapping_add(change.wrapping_mul(since_start));
         self.value = new;
         self.count += 1;
-        self.min = self.min.min(new);
-        self.max = self.max.max(new);
     }
 
     fn close(&self, sim_time: u64, length: u64, limit: u64) -> Occupancy {
-        let area = i128::from(self.value) * i128::from(length) - self.moment;
         Occupancy {
             sim_time,
             length,
@@ -75,11 +75,11 @@ impl Gauge {
             count: self.count,
             min: self.min,
             max: self.max,
-            integral: area.unsigned_abs(),
+            integral: u128::from(self.value.wrapping_mul(length).wrapping_sub(self.moment)),
         }
     }
 
-    /// Starts the next interval at the value held.
+    /// Starts the next piece at the value held.
     fn restart(&mut self) {
         self.min = self.value;
         self.max = self.value;
@@ -88,47 +88,66 @@ impl Gauge {
     }
 }
 
+/// Adds an earlier piece of the same interval.
+fn join(whole: &mut Occupancy, earlier: &Occupancy) {
+    whole.length += earlier.length;
+    whole.count += earlier.count;
+    whole.min = whole.min.min(earlier.min);
+    whole.max = whole.max.max(earlier.max);
+    whole.integral += earlier.integral;
+}
+
 /// A set of gauges that share intervals.
 #[derive(Debug, Clone, Default)]
 pub struct Gauges {
     gauges: Vec<Gauge>,
     /// Gauges that hold something or changed in this interval.
     active: Vec<u32>,
-    /// The part of the interval before a cut, by gauge.
-    before_cut: Vec<(u32, Gauge)>,
+    /// Earlier pieces of this interval.
+    earlier: Vec<Occupancy>,
     /// Start of the interval.
     interval_start: u64,
-    /// Start of the interval, or the cut inside it: what moments count from.
+    /// Start of the interval, or the last cut inside it: what moments count from.
     start: u64,
 }
 
 impl Gauges {
     /// `count` gauges at 0, in an interval that starts at time 0.
     pub fn new(count: usize) -> Gauges {
-        Gauges { gauges: vec![Gauge::default(); count], ..Gauges::default() }
+        Gauges { gauges: vec![Gauge::ZERO; count], ..Gauges::default() }
     }
 
-    /// A gauge now.
-    pub fn get(&self, index: usize) -> &Gauge {
-        &self.gauges[index]
+    /// The longest piece, ps, whose integrals are exact if no value exceeds `most`: longer
+    /// intervals have to be cut.
+    pub fn span(most: u64) -> u64 {
+        (u64::MAX / most.max(1)).max(1)
     }
 
-    /// The value changes.
+    /// The value rises.
     #[inline]
-    pub fn set(&mut self, index: usize, new: u64, now: u64) {
+    pub fn rise(&mut self, index: usize, new: u64, now: u64) {
         let gauge = &mut self.gauges[index];
-        gauge.set(new, now - self.start);
+        gauge.change(new, now - self.start);
+        gauge.max = gauge.max.max(new);
         if !gauge.active {
             gauge.active = true;
             self.active.push(index as u32);
         }
     }
 
+    /// The value falls: it was above 0, so the gauge is active already.
+    #[inline]
+    pub fn fall(&mut self, index: usize, new: u64, now: u64) {
+        let gauge = &mut self.gauges[index];
+        gauge.change(new, now - self.start);
+        gauge.min = gauge.min.min(new);
+    }
+
     /// The value changes by a signed amount.
     #[inline]
     pub fn add(&mut self, index: usize, change: i64, now: u64) {
         let new = self.gauges[index].value.wrapping_add_signed(change);
-        self.set(index, new, now);
+        if change < 0 { self.fall(index, new, now) } else { self.rise(index, new, now) }
     }
 
     /// Largest value of each gauge since the interval or the last cut started, for those that
@@ -137,16 +156,31 @@ impl Gauges {
         self.active.iter().map(|&i| (i as usize, self.gauges[i as usize].max))
     }
 
-    /// Cuts the interval without ending it (at most once an interval): peaks start again at the
-    /// values held, while the interval's own row still covers all of it.
+    /// Cuts the interval without ending it: peaks start again at the values held, while the
+    /// interval's own row still covers all of it.
     pub fn cut(&mut self, now: u64) {
-        if now == self.start {
+        let length = now - self.start;
+        if length == 0 {
             return;
         }
-        self.active.sort_unstable();
         for &index in &self.active {
             let gauge = &mut self.gauges[index as usize];
-            self.before_cut.push((index, *gauge));
+            let mut piece = gauge.close(now, length, 0);
+            match self.earlier.get_mut(gauge.earlier as usize) {
+                Some(earlier) => {
+                    join(&mut piece, earlier);
+                    *earlier = piece;
+                }
+                None => {
+                    // It held nothing in pieces before this one.
+                    piece.length = now - self.interval_start;
+                    if self.start > self.interval_start {
+                        piece.min = 0;
+                    }
+                    gauge.earlier = self.earlier.len() as u32;
+                    self.earlier.push(piece);
+                }
+            }
             gauge.restart();
         }
         self.start = now;
@@ -161,20 +195,16 @@ impl Gauges {
         limit: impl Fn(usize) -> u64,
         mut row: impl FnMut(usize, Occupancy),
     ) {
-        let (head, tail) = (self.start - self.interval_start, now - self.start);
-        if head + tail > 0 {
-            let before_cut = &self.before_cut;
+        let (whole, piece) = (now - self.interval_start, now - self.start);
+        if whole > 0 {
+            let earlier = &self.earlier;
             let mut emit = |index: usize, gauge: &Gauge| {
-                let mut whole = gauge.close(now, tail, limit(index));
-                whole.length = head + tail;
-                if let Ok(at) = before_cut.binary_search_by_key(&(index as u32), |c| c.0) {
-                    let part = before_cut[at].1.close(now, head, 0);
-                    whole.count += part.count;
-                    whole.min = whole.min.min(part.min);
-                    whole.max = whole.max.max(part.max);
-                    whole.integral += part.integral;
+                let mut occupancy = gauge.close(now, piece, limit(index));
+                if let Some(earlier) = earlier.get(gauge.earlier as usize) {
+                    join(&mut occupancy, earlier);
                 }
-                row(index, whole);
+                occupancy.length = whole;
+                row(index, occupancy);
             };
             if zeros {
                 self.gauges.iter().enumerate().for_each(|(index, gauge)| emit(index, gauge));
@@ -185,11 +215,12 @@ impl Gauges {
                 }
             }
         }
-        self.before_cut.clear();
+        self.earlier.clear();
         let gauges = &mut self.gauges;
         self.active.retain(|&index| {
             let gauge = &mut gauges[index as usize];
             gauge.restart();
+            gauge.earlier = NONE;
             gauge.active = gauge.value > 0;
             gauge.active
         });
@@ -218,13 +249,13 @@ mod tests {
     #[test]
     fn extremes_count_the_value_at_the_start() {
         let mut g = Gauges::new(2);
-        g.set(1, 100, 10);
-        g.set(1, 40, 30);
+        g.rise(1, 100, 10);
+        g.fall(1, 40, 30);
         let first = rows(&mut g, 50, false);
         let o = first[0].1;
         assert_eq!((first.len(), first[0].0), (1, 1));
         assert_eq!((o.count, o.min, o.max, o.integral), (2, 0, 100, 20 * 100 + 20 * 40));
-        g.set(1, 0, 60);
+        g.fall(1, 0, 60);
         let o = rows(&mut g, 100, false)[0].1;
         assert_eq!((o.count, o.min, o.max, o.integral), (1, 0, 40, 400));
         assert!(rows(&mut g, 150, false).is_empty(), "nothing held, nothing changed");
@@ -236,7 +267,7 @@ mod tests {
         #[test]
         fn gauges_match_a_plain_history(
             changes in prop::collection::vec((0usize..3, 0u64..50), 0..60),
-            interval in 1u64..25, cut in 1u64..60,
+            interval in 1u64..25, cuts in prop::collection::vec(1u64..60, 0..5),
         ) {
             let end = 61u64;
             let mut at: Vec<Vec<(usize, u64)>> = vec![Vec::new(); end as usize];
@@ -256,9 +287,10 @@ mod tests {
                     }
                 }
                 if t == end { break }
-                if t == cut { g.cut(t) }
+                if cuts.contains(&t) { g.cut(t) }
                 for &(i, value) in &at[t as usize] {
-                    g.set(i, value, t);
+                    let change = value as i64 - values[i] as i64;
+                    g.add(i, change, t);
                     values[i] = value;
                     count[i] += 1;
                     min[i] = min[i].min(value);

@@ -14,6 +14,8 @@ pub const PAUSE_QUANTA: u64 = 65_535;
 pub struct Packet {
     /// Place of its flow in the flow table.
     pub flow: u32,
+    /// Receiving host.
+    pub dst: u32,
     /// IP bytes, 1 to 65,535.
     pub ip: u16,
     /// Port it arrived by at the switch that holds it.

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Points resolved at a time: bounds what is in memory beside the plan.
-const BATCH: u64 = 1 << 16;
+const BATCH: u64 = 1 << 14;
 /// Most different warnings a plan keeps.
 const MAX_WARNINGS: usize = 200;
 /// Most values an axis shows in a summary.

@@ -99,7 +99,7 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// `key=[a, b]`, `key=a,b` or `key={range: …}`: axes added or replaced.
     pub axis: Vec<String>,
-    /// More points than [`load::SOFT_LIMIT`] are meant.
+    /// More points than [`SOFT_LIMIT`](super::SOFT_LIMIT) are meant.
     pub yes: bool,
 }
 
@@ -219,6 +219,9 @@ impl Plan {
             .iter()
             .map(|e| serde_json::json!({"constraint": e.constraint, "points": e.points}))
             .collect();
+        // One seed serves all repetitions, unless the file lists them.
+        let mut seeds: Vec<u64> = self.grid.repeats.iter().map(|r| r.seed).collect();
+        seeds.dedup();
         let files: Vec<_> = self
             .files
             .iter()
@@ -230,7 +233,7 @@ impl Plan {
         serde_json::json!({
             "name": self.name,
             "seed": self.seed,
-            "seeds": self.grid.repeats.iter().map(|r| r.seed).take(1_000).collect::<Vec<_>>(),
+            "seeds": seeds,
             "repetitions": self.repetitions,
             "semantics_version": SEMANTICS_VERSION,
             "plan_hash": self.hash(),

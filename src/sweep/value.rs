@@ -315,3 +315,69 @@ pub(crate) fn binary_lint(node: &Node, key: &str) -> Option<String> {
     let bytes = number.checked_mul(size)?;
     Some(format!("{key}: {text} is {bytes} B; for powers of two write {number}{binary}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn doubles_are_the_nearest() {
+        let float_of = |n, d| float(&Rational::new(n, d));
+        assert_eq!(float_of(1, 10), 0.1);
+        assert_eq!(float_of(1, 3), 1.0 / 3.0);
+        assert_eq!(float_of(12_345_678_901_234_567, 100_000_000_000_000_000), 0.12345678901234567);
+        assert_eq!(float_of(0, 1).to_bits(), 0);
+        assert_eq!(float_of(-1, 8), -0.125);
+    }
+
+    #[test]
+    fn json_numbers_are_read_as_they_are_written() {
+        let read = |kind, text: &str| from_json(kind, &serde_json::from_str(text).unwrap());
+        assert_eq!(read(Kind::Number, "0.1"), Some(Value::Number(Rational::new(1, 10))));
+        assert_eq!(read(Kind::Number, "1e-7"), Some(Value::Number(Rational::new(1, 10_000_000))));
+        assert_eq!(read(Kind::Time, "500"), Some(Value::Time(Rational::from_integer(500))));
+        assert_eq!(read(Kind::Bytes, "null"), None);
+        assert_eq!(decimal("1e99"), None);
+    }
+
+    #[test]
+    fn powers_of_two_in_decimal_units_are_noticed() {
+        let lint = |text: &str| {
+            let node = super::super::yaml::parse(0, text).unwrap();
+            binary_lint(&node, "k").is_some()
+        };
+        assert!(lint("1024KB") && lint("2048MB"));
+        assert!(
+            !lint("1000KB")
+                && !lint("64KB")
+                && !lint("1024KiB")
+                && !lint("0KB")
+                && !lint("'1024KB'")
+        );
+    }
+
+    proptest! {
+        /// A double that came from JSON goes back to the same double.
+        #[test]
+        fn doubles_round_trip(f in -1e15f64..1e15) {
+            let json = Json::from(f);
+            if let Some(Value::Number(r)) = from_json(Kind::Number, &json) {
+                prop_assert_eq!(float(&r), f);
+            }
+        }
+
+        /// Reading any scalar as any kind never panics, and what it gives has its kind's JSON.
+        #[test]
+        fn any_scalar_is_read_or_refused(text in "\\PC{0,20}|-?[0-9]{1,30}(\\.[0-9]{1,20})?(B|KB|ns|Gbps|/[0-9])?", which in 0usize..7) {
+            let kinds = [Kind::Bytes, Kind::Rate, Kind::Time, Kind::Count, Kind::Int, Kind::Number, Kind::Text];
+            let at = super::super::fault::Pos::default();
+            let node = Node { value: Tree::Scalar { text, quoted: false }, at };
+            if let Ok(value) = read(kinds[which], &node, "k") {
+                let json = json(kinds[which], &value);
+                prop_assert_eq!(json.is_string(), matches!(kinds[which], Kind::Text));
+                prop_assert_eq!(json.is_f64(), matches!(kinds[which], Kind::Number));
+            }
+        }
+    }
+}

@@ -1,3 +1,7 @@
 //! Behaviour of the whole crate, one module a subject, in one binary.
 
+mod cli;
 mod golden;
+mod oracle;
+mod sim_random;
+mod sim_worked;

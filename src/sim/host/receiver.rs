@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn packet(ip: u16) -> Packet {
-        Packet { flow: 0, ip, in_port: 0, tc: 1, ect: false, ce: false }
+        Packet { flow: 0, dst: 0, ip, in_port: 0, tc: 1, ect: false, ce: false }
     }
 
     #[test]

@@ -28,7 +28,7 @@ enum Trigger {
 enum Choice {
     Pfc,
     /// Class and place in its turn.
-    Joined(u8, usize),
+    Joined(u8, u32),
     /// A flow that is about to start.
     Starting,
 }
@@ -82,18 +82,23 @@ pub struct Sender {
     pfc: VecDeque<PfcFrame>,
     /// The flows that start next, all at one instant.
     starting: VecDeque<FlowStart>,
-    /// The last frame committed, until its end has been counted.
-    uncounted: Option<Frame>,
-    /// Frames sent to their end.
-    pub packets_sent: u64,
-    /// Their wire bytes.
-    pub bytes_sent: u64,
+    /// That instant; `u64::MAX`: no flow is left to start.
+    next_start: u64,
+    /// What it sends next if nothing reaches it, while nothing of it is in flight.
+    announced: Option<Next>,
+    /// Frames committed, and their wire bytes.
+    frames: u64,
+    wire: u64,
+    /// PFC frames among them.
+    pfc_frames: u64,
+    /// The last frame committed.
+    last: Option<Frame>,
     /// Pause frames sent to their end and not yet taken, by class.
     xoff_sent: [u64; 8],
     /// Resume frames, likewise.
     xon_sent: [u64; 8],
-    /// IP bytes committed to frames.
-    pub committed_bytes: u64,
+    /// The last frame committed is a PFC frame that these do not count yet.
+    uncounted: Option<PfcFrame>,
 }
 
 impl Sender {
@@ -109,13 +114,21 @@ impl Sender {
             turns: Default::default(),
             pfc: VecDeque::new(),
             starting: VecDeque::new(),
-            uncounted: None,
-            packets_sent: 0,
-            bytes_sent: 0,
+            next_start: 0,
+            announced: None,
+            frames: 0,
+            wire: 0,
+            pfc_frames: 0,
+            last: None,
             xoff_sent: [0; 8],
             xon_sent: [0; 8],
-            committed_bytes: 0,
+            uncounted: None,
         }
+    }
+
+    /// Looks up the flows that start first. To be called once, before anything else.
+    pub fn prepare(&mut self, flows: &mut FlowTable, source: &mut FlowSource) {
+        self.fetch(flows, source);
     }
 
     /// The host's line.
@@ -175,26 +188,77 @@ impl Sender {
         self.join_before(now, flows, source);
     }
 
-    /// Counts the last frame if its serialization ended before `now`.
-    pub fn count_ended(&mut self, now: u64) {
-        if self.free_at < now {
-            self.count();
+    /// Frames whose serialization ended before `now`, and their wire bytes. The caller has
+    /// advanced the host to this instant.
+    pub fn sent_before(&self, now: u64) -> (u64, u64) {
+        match self.last {
+            Some(last) if self.free_at >= now => (self.frames - 1, self.wire - last.wire()),
+            _ => (self.frames, self.wire),
         }
     }
 
-    /// Pause and resume frames sent to their end since the last call, by class.
-    pub fn take_pfc_counts(&mut self) -> ([u64; 8], [u64; 8]) {
+    /// IP bytes committed to frames.
+    pub fn committed_bytes(&self) -> u64 {
+        let data = self.frames - self.pfc_frames;
+        self.wire - self.pfc_frames * PFC_WIRE_BYTES - data * ETHERNET_BYTES
+    }
+
+    /// Pause and resume frames sent to their end before `now` since the last call, by class.
+    pub fn take_pfc_counts(&mut self, now: u64) -> ([u64; 8], [u64; 8]) {
+        if self.free_at < now {
+            self.count_pfc();
+        }
         (std::mem::take(&mut self.xoff_sent), std::mem::take(&mut self.xon_sent))
     }
 
-    /// The job ends: takes back from its flow a packet whose serialization has not ended. The
-    /// caller has advanced the host to this instant and counted what has ended.
-    pub fn give_back_unfinished(&self, flows: &mut FlowTable) {
-        if let Some(Frame::Data(packet)) = self.uncounted {
-            let flow = flows.get_mut(packet.flow);
-            flow.sent_packets -= 1;
-            flow.sent_bytes -= u64::from(packet.ip);
+    fn count_pfc(&mut self) {
+        if let Some(pfc) = self.uncounted.take() {
+            let counts = if pfc.pause { &mut self.xoff_sent } else { &mut self.xon_sent };
+            counts[usize::from(pfc.tc)] += 1;
         }
+    }
+
+    /// The job ends at `now`: takes back from its flow a packet whose serialization has not
+    /// ended. The caller has advanced the host to this instant.
+    pub fn give_back_unfinished(&self, now: u64, flows: &mut FlowTable) {
+        if let Some(Frame::Data(packet)) = self.last
+            && self.free_at >= now
+        {
+            flows.get_mut(packet.flow).remaining += u64::from(packet.ip);
+        }
+    }
+
+    /// Forgets what was announced: something has changed.
+    pub fn retract(&mut self) {
+        self.announced = None;
+    }
+
+    /// Whether a frame is announced.
+    pub fn has_announced(&self) -> bool {
+        self.announced.is_some()
+    }
+
+    /// Computes what the host sends next if nothing reaches it, and remembers it.
+    #[inline]
+    pub fn announce(
+        &mut self,
+        now: u64,
+        flows: &mut FlowTable,
+        source: &mut FlowSource,
+    ) -> Upcoming {
+        let upcoming = self.upcoming(now, flows, source);
+        self.announced = match upcoming {
+            Upcoming::Frame(next) => Some(next),
+            Upcoming::Wake(_) | Upcoming::Nothing => None,
+        };
+        upcoming
+    }
+
+    /// Sends the frame that was announced.
+    #[inline]
+    pub fn send_announced(&mut self, flows: &mut FlowTable, source: &mut FlowSource) -> Frame {
+        let next = self.announced.take().expect("an arrival was announced");
+        self.commit(&next, flows, source).1
     }
 
     /// A flow wakes the host at `now`: everything that starts at it joins its turn.
@@ -212,6 +276,32 @@ impl Sender {
         source: &mut FlowSource,
     ) -> Upcoming {
         let earliest = self.free_at.max(self.settled);
+        let sendable = self.ready & !self.paused;
+        if self.next_start >= earliest && self.pfc.is_empty() && sendable != 0 {
+            // The common case: a port that is free, and flows without caps in turn.
+            let tc = 7 - sendable.leading_zeros() as u8;
+            let turn = &self.turns[usize::from(tc & 7)];
+            if turn.capped == 0
+                && let Some(&slot) = turn.flows.front()
+            {
+                return Upcoming::Frame(Next {
+                    start: earliest,
+                    end: earliest + self.line.serialize(next_wire(flows, slot)),
+                    trigger: Trigger::Free,
+                    choice: Choice::Joined(tc, 0),
+                });
+            }
+        }
+        self.upcoming_slowly(now, earliest, flows, source)
+    }
+
+    fn upcoming_slowly(
+        &mut self,
+        now: u64,
+        earliest: u64,
+        flows: &mut FlowTable,
+        source: &mut FlowSource,
+    ) -> Upcoming {
         self.join_before(earliest, flows, source);
         let frame = |start: u64, wire: u64, trigger, choice| {
             Upcoming::Frame(Next { start, end: start + self.line.serialize(wire), trigger, choice })
@@ -222,13 +312,13 @@ impl Sender {
         let sendable = self.ready & !self.paused;
         if let Some((tc, place, slot)) = self.pick(sendable, earliest, flows) {
             let wire = next_wire(flows, slot);
-            return frame(earliest, wire, Trigger::Free, Choice::Joined(tc, place));
+            return frame(earliest, wire, Trigger::Free, Choice::Joined(tc, place as u32));
         }
         let capped = self.first_due(sendable, flows);
-        let start = self.starting.front().map(|f| f.start);
+        let start = self.starting.front().map(|_| self.next_start);
         match (capped, start) {
             (Some((due, tc, place, slot)), start) if start.is_none_or(|s| due <= s) => {
-                frame(due, next_wire(flows, slot), Trigger::Cap, Choice::Joined(tc, place))
+                frame(due, next_wire(flows, slot), Trigger::Cap, Choice::Joined(tc, place as u32))
             }
             (_, Some(start)) => {
                 // Highest class that may send; first in list order inside it.
@@ -259,24 +349,43 @@ impl Sender {
     /// Sends a frame that [`Sender::upcoming`] announced.
     #[inline]
     pub fn commit(&mut self, next: &Next, flows: &mut FlowTable, source: &mut FlowSource) -> Sent {
-        self.count();
+        self.count_pfc();
         let frame = match next.choice {
+            Choice::Joined(tc, place) => self.take(tc, place as usize, next.start, flows),
             Choice::Pfc => {
-                Frame::Pfc(self.pfc.pop_front().expect("an announced PFC frame is queued"))
+                let frame = self.pfc.pop_front().expect("an announced PFC frame is queued");
+                self.pfc_frames += 1;
+                self.uncounted = Some(frame);
+                Frame::Pfc(frame)
             }
-            Choice::Joined(tc, place) => self.take(tc, place, next.start, flows),
-            Choice::Starting => {
-                self.join_before(next.start + 1, flows, source);
-                let sendable = self.ready & !self.paused;
-                let (tc, place, _) = self
-                    .pick(sendable, next.start, flows)
-                    .expect("an announced flow has something to send");
-                self.take(tc, place, next.start, flows)
-            }
+            Choice::Starting => self.start(next.start, flows, source),
         };
-        self.uncounted = Some(frame);
+        self.frames += 1;
+        self.wire += frame.wire();
+        self.last = Some(frame);
         self.free_at = next.end;
         (next.end, frame)
+    }
+
+    /// Flows start at an idle port, and one of them sends at once.
+    fn start(&mut self, at: u64, flows: &mut FlowTable, source: &mut FlowSource) -> Frame {
+        if let [only] = self.starting.make_contiguous()
+            && only.bytes <= u64::from(only.packet)
+        {
+            // One flow of one packet: it need not take a turn.
+            let spec = *only;
+            self.starting.clear();
+            let slot = flows.open(spec);
+            flows.get_mut(slot).remaining = 0;
+            self.fetch(flows, source);
+            let (ip, FlowStart { dst, tc, ect, .. }) = (spec.bytes as u16, spec);
+            return Frame::Data(Packet { flow: slot, dst, ip, in_port: 0, tc, ect, ce: false });
+        }
+        self.join_before(at + 1, flows, source);
+        let sendable = self.ready & !self.paused;
+        let (tc, place, _) =
+            self.pick(sendable, at, flows).expect("an announced flow has something to send");
+        self.take(tc, place, at, flows)
     }
 
     /// First flow in turn that may send at `at`, from the highest class down.
@@ -316,79 +425,64 @@ impl Sender {
     /// Takes the next packet of a flow in turn; the flow goes to the back or leaves.
     #[inline]
     fn take(&mut self, tc: u8, place: usize, start: u64, flows: &mut FlowTable) -> Frame {
-        let turn = &mut self.turns[usize::from(tc)];
+        let turn = &mut self.turns[usize::from(tc & 7)];
         let slot = turn.flows[place];
         let flow = flows.get_mut(slot);
         let ip = flow.remaining.min(u64::from(flow.spec.packet));
         flow.remaining -= ip;
-        flow.sent_packets += 1;
-        flow.sent_bytes += ip;
-        let capped = flow.spec.rate != 0;
+        let (ect, dst, rate) = (flow.spec.ect, flow.spec.dst, flow.spec.rate);
         if flow.remaining == 0 {
             turn.flows.remove(place);
-            turn.capped -= usize::from(capped);
+            turn.capped -= usize::from(rate != 0);
             if turn.flows.is_empty() {
                 self.ready &= !(1 << tc);
             }
         } else {
-            if capped {
-                let wire = ip + ETHERNET_BYTES;
-                flow.due = start + spacing(wire, flow.spec.rate);
+            if rate != 0 {
+                flow.due = start + spacing(ip + ETHERNET_BYTES, rate);
             }
             if turn.flows.len() > 1 {
                 turn.flows.remove(place);
                 turn.flows.push_back(slot);
             }
         }
-        self.committed_bytes += ip;
-        let ect = flow.spec.ect;
-        Frame::Data(Packet { flow: slot, ip: ip as u16, in_port: 0, tc, ect, ce: false })
+        Frame::Data(Packet { flow: slot, dst, ip: ip as u16, in_port: 0, tc, ect, ce: false })
     }
 
     /// Lets every flow that starts before `before` join its turn, in order.
     #[inline]
     fn join_before(&mut self, before: u64, flows: &mut FlowTable, source: &mut FlowSource) {
-        loop {
-            if self.starting.is_empty() && !self.fetch(flows, source) {
-                return;
-            }
-            while let Some(flow) = self.starting.front() {
-                if flow.start >= before {
-                    return;
-                }
-                let spec = *flow;
-                self.starting.pop_front();
+        if self.next_start < before {
+            self.join_slowly(before, flows, source);
+        }
+    }
+
+    fn join_slowly(&mut self, before: u64, flows: &mut FlowTable, source: &mut FlowSource) {
+        while self.next_start < before {
+            while let Some(spec) = self.starting.pop_front() {
                 let slot = flows.open(spec);
                 let turn = &mut self.turns[usize::from(spec.tc)];
                 turn.flows.push_back(slot);
                 turn.capped += usize::from(spec.rate != 0);
                 self.ready |= 1 << spec.tc;
             }
+            self.fetch(flows, source);
         }
     }
 
-    /// Gets the flows that start next; false when there are none.
-    #[inline]
-    fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) -> bool {
-        let Some(first) = source.pop(self.host) else { return false };
+    /// Gets the flows that start next.
+    fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) {
+        let in_time = source.peek(self.host).is_some_and(|flow| flow.start < flows.start_before);
+        let Some(first) = (if in_time { source.pop(self.host) } else { None }) else {
+            self.next_start = u64::MAX;
+            return;
+        };
+        self.next_start = first.start;
         self.starting.push_back(first);
         while source.peek(self.host).is_some_and(|f| f.start == first.start) {
             self.starting.extend(source.pop(self.host));
         }
         flows.announced += self.starting.len() as u64;
-        true
-    }
-
-    /// Counts the last frame committed: its serialization has ended.
-    #[inline]
-    fn count(&mut self) {
-        let Some(frame) = self.uncounted.take() else { return };
-        self.packets_sent += 1;
-        self.bytes_sent += frame.wire();
-        if let Frame::Pfc(pfc) = frame {
-            let counts = if pfc.pause { &mut self.xoff_sent } else { &mut self.xon_sent };
-            counts[usize::from(pfc.tc)] += 1;
-        }
     }
 }
 

@@ -15,7 +15,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub fn audit(&self) -> Result<(), String> {
         let flow = self.flows.live_flows();
         let (mut inside, committed) =
-            (0u64, self.hosts.iter().map(|h| h.committed_bytes).sum::<u64>());
+            (0u64, self.hosts.iter().map(|h| h.committed_bytes()).sum::<u64>());
         let stride = 8;
         let mut queued = vec![0u64; self.ports.len() * stride];
         let mut brought = vec![0u64; self.ports.len() * stride];
@@ -25,7 +25,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 Frame::Data(packet) if p.busy => Some(packet),
                 _ => None,
             };
-            let queues = self.queues[port * 8..port * 8 + 8].iter().flatten().copied();
+            let queues = p.queues.iter().flatten().copied();
             for packet in queues.chain(sending) {
                 let pool = switch.manager.pool_of(packet.tc);
                 queued[port * stride + pool] += packet.charged();
@@ -34,14 +34,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 inside += u64::from(packet.ip);
             }
         }
-        let in_flight = self.inbound.iter().chain(&self.host_inbound).flatten();
+        let in_flight = self.ports.iter().map(|p| &p.inbound).chain(&self.host_inbound).flatten();
         inside += in_flight
             .filter_map(|(_, frame)| match frame {
                 Frame::Data(packet) => Some(u64::from(packet.ip)),
                 Frame::Pfc(_) => None,
             })
             .sum::<u64>();
-        inside += self.receivers.iter().flatten().map(|r| r.held()).sum::<u64>();
         inside += self.tally.beyond_end;
         let (out, dropped) = (self.tally.delivered_ip, self.tally.dropped_ip);
         if committed != out + dropped + inside {

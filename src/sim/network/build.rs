@@ -2,7 +2,7 @@
 
 use super::hosts::{Behaviour, Holding, HostSide};
 use super::pause::Pauses;
-use super::tally::{INTERVAL, Plan, Tally, WARM_UP};
+use super::tally::{CUT, INTERVAL, Plan, Tally, WARM_UP};
 use super::{Network, Peer, Port, Switch, order};
 use crate::scenario::links::{LinksError, NetworkPlan, network};
 use crate::scenario::startup::{Startup, StartupError};
@@ -94,6 +94,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.needs_hashes());
         flows.measure_from = scenario.warm_up.0;
+        flows.start_before = scenario.duration.0;
         let end_time = scenario.duration.0;
         let mut network = Network {
             now: 0,
@@ -105,16 +106,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             drain: scenario.until == Until::Drained,
             drained: false,
             last_done: 0,
+            in_service: 0,
             events: 0,
             budget: scenario.budget.events,
             switches,
-            queues: vec![VecDeque::new(); port_count * 8],
-            pfc_queues: vec![VecDeque::new(); port_count],
-            inbound: vec![VecDeque::new(); port_count],
-            averages: vec![0.0; port_count * stride],
             stride,
             routes,
-            announced: vec![None; host_count],
             host_side: host_side(host_count, nic),
             host_inbound: vec![VecDeque::new(); host_count],
             receivers,
@@ -148,6 +145,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if self.plan.interval > 0 {
             self.schedule(self.plan.interval, Kind::Report, INTERVAL);
         }
+        if D::PORTS && self.plan.span < self.plan.interval.min(self.end_time) {
+            self.schedule(self.plan.span, Kind::Report, CUT);
+        }
         if self.plan.warm_up > 0 {
             self.schedule(self.plan.warm_up, Kind::Report, WARM_UP);
         }
@@ -159,6 +159,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         for host in 0..self.hosts.len() {
+            self.hosts[host].prepare(&mut self.flows, &mut self.source);
             self.announce(host as u32, self.host_port[host] as usize);
         }
     }
@@ -203,19 +204,22 @@ fn switches<M>(
         let ports = switch.ports.len();
         let startup = Startup::new(&scenario.switch, ports as u32)?;
         plan.lossless = startup.lossless;
-        // u64::MAX marks a pool that does not exist.
+        // u64::MAX marks what does not exist: a pool, or headroom in a pool without lossless classes.
         let mut limits = [[u64::MAX; 3]; 8];
         let mut sizes = [0; 8];
         for (index, pool) in startup.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
             let lossless = pool.priority_group != 0;
             let ingress = if lossless { startup.xoff } else { pool.size };
-            limits[index] = [ingress, pool.static_limit, pool.headroom_per_port];
+            let headroom = if lossless { pool.headroom_per_port } else { u64::MAX };
+            limits[index] = [ingress, pool.static_limit, headroom];
             sizes[index] = pool.size;
             stride = stride.max(index + 1);
         }
         plan.limits.push(limits);
         plan.sizes.push((sizes, startup.total));
+        // No counter exceeds the buffer and a full headroom of every port in every pool.
+        plan.span = Gauges::span(9 * startup.total);
         let stream = seeds.switch_stream(switch.node, "ecn");
         made.push(Switch {
             manager: manager(&startup, ports),
@@ -259,6 +263,10 @@ fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
                 local: local as u16,
                 switch: s as u32,
                 peer,
+                queues: Default::default(),
+                pfc: VecDeque::new(),
+                inbound: VecDeque::new(),
+                averages: [0.0; 8],
             });
         }
     }

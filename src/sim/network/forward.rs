@@ -12,12 +12,22 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A frame arrives at a switch port.
     #[inline]
     pub(super) fn arrival(&mut self, port: usize) {
-        let frame = match self.inbound[port].pop_front() {
+        let at = &mut self.ports[port];
+        let frame = match at.inbound.pop_front() {
             Some((_, frame)) => {
                 self.arm_inbound(port);
                 frame
             }
-            None => self.take_from_host(port),
+            None => {
+                let Peer::Host(host) = at.peer else {
+                    unreachable!("a switch's frames are in flight before they arrive")
+                };
+                // The frame its host announced is the one that arrives.
+                let sender = &mut self.hosts[host as usize];
+                let frame = sender.send_announced(&mut self.flows, &mut self.source);
+                self.announce(host, port);
+                frame
+            }
         };
         if D::SWITCHES {
             self.tally.counters_mut(self.hosts.len() + port).receive(frame.wire());
@@ -28,48 +38,29 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    /// The host's announced frame is the one that arrives; its next one is announced.
-    #[inline]
-    fn take_from_host(&mut self, port: usize) -> Frame {
-        let Peer::Host(host) = self.ports[port].peer else {
-            unreachable!("a switch's frames are in flight before they arrive")
-        };
-        let h = host as usize;
-        let next = self.announced[h].take().expect("an arrival was announced");
-        let (_, frame) = self.hosts[h].commit(&next, &mut self.flows, &mut self.source);
-        self.announce(host, port);
-        frame
-    }
-
     /// Computes what a host with nothing in flight sends next, and arms its arrival.
     #[inline]
     pub(super) fn announce(&mut self, host: u32, port: usize) {
         let sender = &mut self.hosts[host as usize];
         let slot = self.ranks.arrival_slot(port);
-        match sender.upcoming(self.now, &mut self.flows, &mut self.source) {
-            Upcoming::Frame(next) => {
-                let at = next.end + sender.line().delay;
-                self.announced[host as usize] = Some(next);
-                self.list.set(slot, self.ranks.arrival(at, port));
-            }
+        let key = match sender.announce(self.now, &mut self.flows, &mut self.source) {
+            Upcoming::Frame(next) => self.ranks.arrival(next.end + sender.line().delay, port),
             Upcoming::Wake(at) => {
-                self.announced[host as usize] = None;
-                self.list.set(slot, NEVER);
                 self.schedule_wake(host, at);
+                NEVER
             }
-            Upcoming::Nothing => {
-                self.announced[host as usize] = None;
-                self.list.set(slot, NEVER);
-            }
-        }
+            Upcoming::Nothing => NEVER,
+        };
+        self.list.set(slot, key);
     }
 
     /// Arms the next arrival of a port from what is in flight to it, or from its host.
     #[inline]
     pub(super) fn arm_inbound(&mut self, port: usize) {
-        if let Some(&(at, _)) = self.inbound[port].front() {
-            self.list.set(self.ranks.arrival_slot(port), self.ranks.arrival(at, port));
-        } else if let Peer::Host(host) = self.ports[port].peer {
+        let at = &self.ports[port];
+        if let Some(&(time, _)) = at.inbound.front() {
+            self.list.set(self.ranks.arrival_slot(port), self.ranks.arrival(time, port));
+        } else if let Peer::Host(host) = at.peer {
             self.announce(host, port);
         } else {
             self.list.set(self.ranks.arrival_slot(port), NEVER);
@@ -78,11 +69,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     #[inline]
     fn data_arrival(&mut self, port: usize, mut packet: Packet) {
-        let (s, local) = (self.ports[port].switch as usize, self.ports[port].local);
+        let at = &self.ports[port];
+        let (s, local) = (at.switch as usize, at.local);
         packet.in_port = local;
-        let bytes = packet.charged();
+        let (local, bytes) = (usize::from(local), packet.charged());
         self.tally.hops += 1;
-        let arrival = self.switches[s].manager.arrive(usize::from(local), packet.tc, bytes);
+        let switch = &mut self.switches[s];
+        let arrival = switch.manager.arrive(local, packet.tc, bytes);
         if arrival.pause {
             self.send_pause(port, packet.tc);
         }
@@ -96,27 +89,22 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 return;
             }
         };
-        let out_local = {
+        let out_local = self.routes.single(s, packet.dst).unwrap_or_else(|| {
             let flow = self.flows.get(packet.flow);
-            self.routes.port(s, flow.dst, flow.spec.id, flow.hashes)
-        };
-        let out = self.switches[s].first_port + out_local;
-        let enqueued = self.switches[s].manager.enqueue(
-            usize::from(local),
-            out_local,
-            packet.tc,
-            bytes,
-            place,
-        );
-        match enqueued {
+            self.routes.port(s, packet.dst, flow.spec.id, flow.hashes)
+        });
+        let switch = &mut self.switches[s];
+        let out = switch.first_port + out_local;
+        match switch.manager.enqueue(local, out_local, packet.tc, bytes, place) {
             Ok(enqueued) => {
-                let pool = self.switches[s].manager.pool_of(packet.tc);
-                let average = &mut self.averages[out * self.stride + pool];
-                self.switches[s].marker.admit(average, enqueued.queue);
+                let pool = switch.manager.pool_of(packet.tc);
+                let to = &mut self.ports[out];
+                switch.marker.admit(&mut to.averages[pool & 7], enqueued.queue);
+                to.queues[usize::from(packet.tc & 7)].push_back(packet);
+                to.ready |= 1 << (packet.tc & 7);
+                let idle = !to.busy;
                 self.measure_admission(port, out, pool, bytes, place, enqueued);
-                self.queues[out * 8 + usize::from(packet.tc)].push_back(packet);
-                self.ports[out].ready |= 1 << packet.tc;
-                if !self.ports[out].busy {
+                if idle {
                     self.start_next(out);
                 }
             }
@@ -133,9 +121,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if let Frame::Data(packet) = frame {
             let (in_port, local) = (usize::from(packet.in_port), usize::from(sent.local));
             let bytes = packet.charged();
-            let departed = self.switches[s].manager.depart(in_port, local, packet.tc, bytes);
-            let pool = self.switches[s].manager.pool_of(packet.tc);
-            let from = self.switches[s].first_port + in_port;
+            let switch = &mut self.switches[s];
+            let departed = switch.manager.depart(in_port, local, packet.tc, bytes);
+            let pool = switch.manager.pool_of(packet.tc);
+            let from = switch.first_port + in_port;
             self.measure_departure(from, port, pool, bytes, departed);
             if departed.resume {
                 self.send_resume(from, pool);
@@ -150,7 +139,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Peer::Host(host) => self.send_to_host(host, frame, at),
             Peer::Port(next) => {
                 let next = next as usize;
-                let inbound = &mut self.inbound[next];
+                let inbound = &mut self.ports[next].inbound;
                 inbound.push_back((at, frame));
                 if inbound.len() == 1 {
                     self.list.set(self.ranks.arrival_slot(next), self.ranks.arrival(at, next));
@@ -167,9 +156,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let p = &mut self.ports[port];
         let slot = self.ranks.tx_slot(port);
         let frame = if p.pfc_waits {
-            let queue = &mut self.pfc_queues[port];
-            let frame = queue.pop_front().expect("a PFC frame waits");
-            p.pfc_waits = !queue.is_empty();
+            let frame = p.pfc.pop_front().expect("a PFC frame waits");
+            p.pfc_waits = !p.pfc.is_empty();
             Frame::Pfc(frame)
         } else {
             let sendable = p.ready & !p.paused;
@@ -178,8 +166,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 self.list.set(slot, NEVER);
                 return;
             }
-            let tc = 7 - sendable.leading_zeros() as usize;
-            let queue = &mut self.queues[port * 8 + tc];
+            let tc = 7 - (sendable.leading_zeros() as usize & 7);
+            let queue = &mut p.queues[tc];
             let mut packet = queue.pop_front().expect("a ready class has a packet");
             if queue.is_empty() {
                 p.ready &= !(1 << tc);
@@ -187,8 +175,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if packet.ect {
                 let switch = &mut self.switches[p.switch as usize];
                 let pool = switch.manager.pool_of(packet.tc);
-                if switch.marker.marks(self.averages[port * self.stride + pool], pool) && !packet.ce
-                {
+                if switch.marker.marks(p.averages[pool & 7], pool) && !packet.ce {
                     packet.ce = true;
                     self.tally.marks += 1;
                     self.pauses.mark(self.hosts.len() + port, packet.tc);
@@ -218,8 +205,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         if D::PORTS {
             let (stride, now) = (self.stride, self.now);
-            self.gauges.set(port_gauge(port, pool, stride, buff), enqueued.ingress, now);
-            self.gauges.set(port_gauge(out, pool, stride, BuffId::Egress), enqueued.queue, now);
+            self.gauges.rise(port_gauge(port, pool, stride, buff), enqueued.ingress, now);
+            self.gauges.rise(port_gauge(out, pool, stride, BuffId::Egress), enqueued.queue, now);
         } else {
             let peaks = &mut self.tally.peaks;
             peaks[buff as usize] = peaks[buff as usize].max(enqueued.ingress);
@@ -242,14 +229,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     ) {
         if D::PORTS {
             let (stride, now) = (self.stride, self.now);
-            self.gauges.set(port_gauge(out, pool, stride, BuffId::Egress), departed.queue, now);
+            self.gauges.fall(port_gauge(out, pool, stride, BuffId::Egress), departed.queue, now);
             if departed.from_pool != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Ingress);
-                self.gauges.set(gauge, departed.ingress, now);
+                self.gauges.fall(gauge, departed.ingress, now);
             }
             if departed.from_headroom != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Headroom);
-                self.gauges.set(gauge, departed.headroom, now);
+                self.gauges.fall(gauge, departed.headroom, now);
             }
         }
         if D::SWITCHES {
@@ -281,11 +268,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.done(self.now);
     }
 
-    /// A packet was delivered or dropped at `at`: the job may have drained.
+    /// A packet was delivered, served or dropped at `at`: the job may have drained.
     #[inline]
     pub(super) fn done(&mut self, at: u64) {
         self.last_done = self.last_done.max(at);
-        if self.drain && self.flows.unfinished() == 0 && !self.source.pending() {
+        let finished = self.flows.unfinished() == 0 && self.in_service == 0;
+        if self.drain && finished && !self.source.pending() {
             self.end_at((self.last_done + 1).min(self.end_time));
         }
     }

@@ -80,9 +80,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     #[inline]
     fn deliver(&mut self, packet: Packet, at: u64) {
+        self.accept(packet, at);
+        self.done(at);
+    }
+
+    /// A packet has reached its host, and its pool if there is one.
+    #[inline]
+    fn accept(&mut self, packet: Packet, at: u64) {
         self.tally.deliver(u64::from(packet.ip), at);
         self.flows.receive(packet.flow, u64::from(packet.ip), packet.ce, at);
-        self.done(at);
     }
 
     /// A frame arrives at a host that looks at it.
@@ -108,8 +114,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     self.tally.dropped_ip += bytes;
                     self.flows.lose(packet.flow, bytes);
                     self.done(self.now);
-                } else if was_idle {
-                    self.serve_after(host, service);
+                } else {
+                    self.in_service += 1;
+                    self.accept(packet, self.now);
+                    if was_idle {
+                        self.serve_after(host, service);
+                    }
                 }
             }
         }
@@ -128,7 +138,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let next = receiver.service_time();
         self.serve_after(host, next);
         self.signal(host, packet.tc, signal, Kind::Service);
-        self.deliver(packet, self.now);
+        self.in_service -= 1;
+        self.done(self.now);
     }
 
     /// A receiver pauses or resumes its switch.
@@ -180,7 +191,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub(super) fn wake(&mut self, host: u32) {
         let port = self.host_port[host as usize] as usize;
         let stale = self.host_side.wake_at[host as usize] != self.now;
-        if stale || self.announced[host as usize].is_some() || !self.inbound[port].is_empty() {
+        if stale
+            || self.hosts[host as usize].has_announced()
+            || !self.ports[port].inbound.is_empty()
+        {
             return;
         }
         let sender = &mut self.hosts[host as usize];
@@ -196,7 +210,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         change(sender);
         sender.settle(self.now);
         let port = self.host_port[host as usize] as usize;
-        self.announced[host as usize] = None;
+        self.hosts[host as usize].retract();
         self.arm_inbound(port);
     }
 
@@ -205,12 +219,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let port = self.host_port[host as usize] as usize;
         let sender = &mut self.hosts[host as usize];
         let delay = sender.line().delay;
-        let inbound = &mut self.inbound[port];
+        let inbound = &mut self.ports[port].inbound;
         sender.advance(self.now, kind, &mut self.flows, &mut self.source, |(end, frame)| {
             inbound.push_back((end + delay, frame));
         });
         if !inbound.is_empty() {
-            self.announced[host as usize] = None;
+            sender.retract();
         }
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! Owns all state of a running job. One file a concern: [`build`] lays it out, [`drive`] is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `audit` checks conservation. Generic over the buffer manager, the event list
-//! and the depth of measurement, so nothing is dispatched dynamically per packet.
+//! what is measured, `held` what stands in the buffers, `audit` checks conservation. Generic over
+//! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
+//! dynamically per packet.
 
 mod audit;
 mod build;
 mod drive;
 mod forward;
+mod held;
 mod hosts;
 mod pause;
 mod tally;
@@ -19,7 +21,7 @@ pub use drive::Stop;
 use super::event::{EventList, Ranks};
 use super::flows::FlowTable;
 use super::host::receiver::Receiver;
-use super::host::sender::{Next, Sender};
+use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Gauges};
 use super::observe::Observations;
@@ -60,6 +62,14 @@ struct Port {
     local: u16,
     switch: u32,
     peer: Peer,
+    /// Packets queued, by class.
+    queues: [VecDeque<Packet>; 8],
+    /// PFC frames queued.
+    pfc: VecDeque<PfcFrame>,
+    /// Frames on the way to this port.
+    inbound: VecDeque<InFlight>,
+    /// ECN averages, by pool.
+    averages: [f64; 8],
 }
 
 /// A switch.
@@ -93,29 +103,22 @@ pub struct Network<M, E, D> {
     /// The job ends when it has drained.
     drain: bool,
     drained: bool,
-    /// Latest instant at which a packet was delivered or dropped.
+    /// Latest instant at which a packet was delivered, served or dropped.
     last_done: u64,
+    /// Packets that slow receivers have accepted and not yet served.
+    in_service: u64,
     events: u64,
     budget: u64,
 
     // Switches.
     switches: Vec<Switch<M>>,
     ports: Vec<Port>,
-    /// Queues by port and class.
-    queues: Vec<VecDeque<Packet>>,
-    pfc_queues: Vec<VecDeque<PfcFrame>>,
-    /// Frames on the way to each switch port.
-    inbound: Vec<VecDeque<InFlight>>,
-    /// ECN averages by port and pool.
-    averages: Vec<f64>,
     /// Pools a port: the highest pool that exists, plus one.
     stride: usize,
     routes: Forwarding,
 
     // Hosts.
     hosts: Vec<Sender>,
-    /// What each host sends next if nothing reaches it, when nothing of it is in flight.
-    announced: Vec<Option<Next>>,
     /// Switch port of each host.
     host_port: Vec<u32>,
     receivers: Vec<Option<Box<Receiver>>>,

@@ -217,10 +217,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn queue_group(&mut self, port: usize, pool: usize, pause: bool) -> u8 {
         let group = self.switches[self.ports[port].switch as usize].manager.priority_group(pool);
         for tc in (0..8).filter(|tc| group >> tc & 1 != 0) {
-            self.pfc_queues[port].push_back(PfcFrame { tc, pause });
+            self.ports[port].pfc.push_back(PfcFrame { tc, pause });
         }
         let p = &mut self.ports[port];
-        p.pfc_waits = !self.pfc_queues[port].is_empty();
+        p.pfc_waits = !p.pfc.is_empty();
         if p.pfc_waits && !p.busy {
             self.start_next(port);
         }

@@ -9,7 +9,6 @@ use crate::sim::observe::{
     BuffId, DropReason, DropRow, End, Observations, PfcRow, PortBufferRow, PortCounterRow, Side,
     SwitchBuff, SwitchBufferRow, Totals,
 };
-use crate::sim::packet::Frame;
 use crate::sim::switch::buffer::BufferManager;
 use std::collections::VecDeque;
 
@@ -17,6 +16,8 @@ use std::collections::VecDeque;
 pub const INTERVAL: u64 = 0;
 /// The warm-up ends.
 pub const WARM_UP: u64 = 1;
+/// A piece of an interval becomes too long for exact integrals.
+pub const CUT: u64 = 2;
 
 /// What is asked for, and the limits rows are compared with.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +44,8 @@ pub struct Plan {
     pub lossless: u8,
     /// End of the warm-up.
     pub warm_up: u64,
+    /// Longest piece of an interval whose integrals are exact, ps.
+    pub span: u64,
 }
 
 /// Frames and wire bytes of a port.
@@ -234,10 +237,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.close_interval();
             let next = self.now + self.plan.interval;
             self.schedule(next, Kind::Report, INTERVAL);
+        } else if purpose == CUT {
+            self.tally.fold_peaks(self.gauges.peaks());
+            self.gauges.cut(self.now);
+            self.switch_gauges.cut(self.now);
+            self.schedule(self.now + self.plan.span, Kind::Report, CUT);
         } else {
             self.settle_hosts();
             self.tally.restart();
             self.gauges.cut(self.now);
+            self.peaks_from_held();
             self.pauses.warm_up_ends(self.now);
         }
     }
@@ -253,8 +262,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 self.settle_host(host as u32);
                 let sender = &self.hosts[host];
                 let counters = &mut self.tally.counters[host];
-                counters.packets_tx = sender.packets_sent;
-                counters.bytes_tx = sender.bytes_sent;
+                (counters.packets_tx, counters.bytes_tx) = sender.sent_before(self.now);
                 while let Some(&(at, wire)) = self.tally.late[host].front() {
                     if at >= self.now {
                         break;
@@ -269,8 +277,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn settle_host(&mut self, host: u32) {
         self.advance_host(host, Kind::Report);
         let sender = &mut self.hosts[host as usize];
-        sender.count_ended(self.now);
-        let (xoff, xon) = sender.take_pfc_counts();
+        let (xoff, xon) = sender.take_pfc_counts(self.now);
         for tc in 0..8 {
             for (counts, pause) in [(xoff, true), (xon, false)] {
                 let frames = counts[usize::from(tc)];
@@ -351,12 +358,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         gauges.close(now, zeros, limit, |index, occupancy| {
             let place = index % per_switch;
+            let switch = &self.switches[index / per_switch];
             let missing = place + 1 != per_switch
                 && self.plan.limits[index / per_switch][place / 5][0] == u64::MAX;
             if !keep || missing {
                 return;
             }
-            let node = self.switches[index / per_switch].node;
+            let node = switch.node;
             let (buff, side, pool) = if place + 1 == per_switch {
                 (SwitchBuff::Shared, Side::Whole, -1)
             } else {
@@ -367,6 +375,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     3 => (SwitchBuff::Egress, Side::Up),
                     _ => (SwitchBuff::Shared, Side::Whole),
                 };
+                let ports = &self.ports[switch.first_port..switch.first_port + switch.ports];
+                if side != Side::Whole && !ports.iter().any(|p| p.up == (side == Side::Up)) {
+                    return;
+                }
                 (buff, side, (place / 5) as i8)
             };
             rows.push(SwitchBufferRow { node, side, buff, pool, occupancy });
@@ -489,17 +501,17 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if !budget {
             self.now = self.end_time;
         }
+        for host in 0..self.hosts.len() {
+            self.advance_host(host as u32, Kind::Report);
+        }
+        self.close_interval();
         if self.now < self.plan.warm_up {
             // Nothing was measured.
             self.tally.restart();
+            self.pauses.warm_up_ends(self.now);
         }
-        for host in 0..self.hosts.len() {
-            self.advance_host(host as u32, Kind::Report);
-            self.hosts[host].count_ended(self.now);
-        }
-        self.close_interval();
         for sender in &self.hosts {
-            sender.give_back_unfinished(&mut self.flows);
+            sender.give_back_unfinished(self.now, &mut self.flows);
         }
         let mut observations = std::mem::take(&mut self.rows);
         let (flows, mut totals) = self.totals(budget);
@@ -564,33 +576,5 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             packet_hops: t.hops,
         };
         (self.flows, totals)
-    }
-
-    /// Port and pool pairs that are paused with no lossless byte of theirs inside.
-    fn stuck_pauses(&self) -> u64 {
-        let mut inside = vec![false; self.ports.len() * 8];
-        for (port, p) in self.ports.iter().enumerate() {
-            let switch = &self.switches[p.switch as usize];
-            let queued = self.queues[port * 8..port * 8 + 8].iter().flatten().copied();
-            let sending = match p.sending {
-                Frame::Data(packet) if p.busy => Some(packet),
-                _ => None,
-            };
-            for packet in queued.chain(sending) {
-                if switch.manager.lossless(packet.tc) {
-                    let from = switch.first_port + usize::from(packet.in_port);
-                    inside[from * 8 + switch.manager.pool_of(packet.tc)] = true;
-                }
-            }
-        }
-        let mut stuck = 0;
-        for (port, p) in self.ports.iter().enumerate() {
-            let manager = &self.switches[p.switch as usize].manager;
-            for pool in 0..8 {
-                let paused = manager.paused(usize::from(p.local), pool);
-                stuck += u64::from(paused && !inside[port * 8 + pool]);
-            }
-        }
-        stuck
     }
 }

@@ -219,3 +219,6 @@ impl BufferManager for Scala {
         (self.pools[pool].ingress, self.pools[pool].egress)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,15 @@ pub struct Forwarding {
     method: EcmpHashMethod,
     salted: Vec<Salted>,
     hashed: bool,
+    /// By switch and host: the only port, or [`SEVERAL`]. Empty in networks too large for it.
+    direct: Vec<u16>,
+    hosts: usize,
 }
+
+/// Stands for a choice.
+const SEVERAL: u16 = u16::MAX;
+/// Most entries the direct table may have: 8 MiB.
+const DIRECT_LIMIT: usize = 4 << 20;
 
 impl Forwarding {
     /// Routes of a network under a method.
@@ -64,7 +72,29 @@ impl Forwarding {
             .flat_map(|switch| routes.sets_of(switch))
             .any(|set| routes.members(super::SetId(set)).len() > 1);
         let hashed = several && !matches!(method, EcmpHashMethod::FlowId | EcmpHashMethod::Dpr);
-        Ok(Forwarding { routes, method, salted, hashed })
+        let hosts = network.hosts as usize;
+        let direct = if network.switches.len() * hosts <= DIRECT_LIMIT {
+            let pairs = (0..network.switches.len())
+                .flat_map(|switch| (0..network.hosts).map(move |dst| (switch, dst)));
+            let port = |(switch, dst)| match routes.members(routes.set(switch, dst)) {
+                [only] => u16::try_from(*only).unwrap_or(SEVERAL),
+                _ => SEVERAL,
+            };
+            pairs.map(port).collect()
+        } else {
+            Vec::new()
+        };
+        Ok(Forwarding { routes, method, salted, hashed, direct, hosts })
+    }
+
+    /// The port, local to switch `switch`, by which host `dst` is reached where there is no
+    /// choice; `None` where there may be one.
+    #[inline]
+    pub fn single(&self, switch: usize, dst: u32) -> Option<usize> {
+        match self.direct.get(switch * self.hosts + dst as usize) {
+            Some(&port) if port != SEVERAL => Some(usize::from(port)),
+            _ => None,
+        }
     }
 
     /// Whether flows need their [`FlowHashes`].

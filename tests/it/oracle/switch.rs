@@ -1,0 +1,247 @@
+//! Switches of the literal simulator: admission, queues, marking, pausing.
+
+use super::route::Router;
+use super::{Event, Frame, Kind, Packet, Port, World};
+use poolsweep::scenario::links::SwitchPlan;
+use poolsweep::scenario::startup::{LimitForm, Startup};
+use poolsweep::scenario::{EcnHandler, Scenario};
+use poolsweep::sim::observe::DropReason;
+use poolsweep::sim::random::{Seeds, Stream};
+use rand_core::Rng;
+use std::collections::VecDeque;
+
+pub struct Switch {
+    pub startup: Startup,
+    /// Place of its first port among all ports.
+    pub first: usize,
+    /// By port, then pool.
+    pub occupancy: Vec<[u64; 8]>,
+    pub headroom: Vec<[u64; 8]>,
+    pub queued: Vec<[u64; 8]>,
+    averages: Vec<[f64; 8]>,
+    paused: Vec<[bool; 8]>,
+    /// Number of the last pause, to forget the refreshes of earlier ones.
+    rounds: Vec<[u64; 8]>,
+    /// By port, then class.
+    pub queues: Vec<[VecDeque<Packet>; 8]>,
+    ecn: EcnHandler,
+    draws: Stream,
+    router: Router,
+}
+
+impl Switch {
+    pub fn new(
+        scenario: &Scenario,
+        seeds: &Seeds,
+        plan: &SwitchPlan,
+        first: usize,
+        startup: Startup,
+    ) -> Switch {
+        let ports = plan.ports.len();
+        Switch {
+            startup,
+            first,
+            occupancy: vec![[0; 8]; ports],
+            headroom: vec![[0; 8]; ports],
+            queued: vec![[0; 8]; ports],
+            averages: vec![[0.0; 8]; ports],
+            paused: vec![[false; 8]; ports],
+            rounds: vec![[0; 8]; ports],
+            queues: (0..ports).map(|_| Default::default()).collect(),
+            ecn: scenario.switch.ecn_handler.clone(),
+            draws: seeds.switch_stream(plan.node, "ecn"),
+            router: Router::new(scenario, plan),
+        }
+    }
+
+    fn pool_of(&self, tc: u8) -> usize {
+        usize::from(self.startup.class_pool[usize::from(tc)])
+    }
+
+    pub fn ingress_total(&self, pool: usize) -> u64 {
+        self.occupancy.iter().map(|port| port[pool]).sum()
+    }
+
+    fn egress_total(&self, pool: usize) -> u64 {
+        self.queued.iter().map(|port| port[pool]).sum()
+    }
+
+    fn size(&self, pool: usize) -> u64 {
+        self.startup.pools[pool].expect("classes with traffic have a pool").size
+    }
+
+    /// Ports and pools paused with no lossless packet of theirs inside.
+    pub fn stuck_pauses(&self, ports: &[Port]) -> u64 {
+        let mut stuck = 0;
+        for (local, pools) in self.paused.iter().enumerate() {
+            for pool in (0..8).filter(|&pool| pools[pool]) {
+                let ours = |packet: &Packet| {
+                    packet.from == self.first + local
+                        && self.pool_of(packet.tc) == pool
+                        && self.startup.is_lossless(packet.tc)
+                };
+                let sending = (0..self.queues.len()).any(|port| {
+                    matches!(&ports[self.first + port].sending, Some(Frame::Data(p)) if ours(p))
+                });
+                stuck += u64::from(!sending && !self.queues.iter().flatten().flatten().any(ours));
+            }
+        }
+        stuck
+    }
+}
+
+impl World {
+    /// Section 4, steps 2 to 6.
+    pub fn admit(&mut self, at: usize, port: usize, mut packet: Packet) {
+        self.touched = Some(at);
+        packet.from = port;
+        let b = packet.charged();
+        let local = port - self.switches[at].first;
+        let pool = self.switches[at].pool_of(packet.tc);
+        let lossless = self.switches[at].startup.is_lossless(packet.tc);
+        let paused_before = self.switches[at].paused[local][pool];
+        if lossless && paused_before {
+            let s = &mut self.switches[at];
+            let limit = s.startup.pools[pool].expect("a pool").headroom_per_port;
+            if s.headroom[local][pool] + b > limit {
+                self.dropped(port, &packet, pool as u8, DropReason::IngressHeadroom);
+                return;
+            }
+            s.headroom[local][pool] += b;
+            self.offer(at, packet, pool, false);
+            return;
+        }
+        if lossless && self.switches[at].occupancy[local][pool] + b > self.switches[at].startup.xoff
+        {
+            self.switches[at].paused[local][pool] = true;
+            self.switch_pause(at, port, pool);
+        }
+        let s = &mut self.switches[at];
+        if s.ingress_total(pool) + b > s.size(pool) {
+            if lossless {
+                self.meters.dropped_without_pause();
+            }
+            self.dropped(port, &packet, pool as u8, DropReason::IngressPool);
+            return;
+        }
+        s.occupancy[local][pool] += b;
+        self.offer(at, packet, pool, true);
+    }
+
+    /// Section 5, steps 1 to 4.
+    fn offer(&mut self, at: usize, packet: Packet, pool: usize, in_pool: bool) {
+        let b = packet.charged();
+        let spec = self.flows[packet.flow].spec;
+        let s = &mut self.switches[at];
+        let out = s.router.port(&spec);
+        if !s.startup.is_lossless(packet.tc) {
+            assert!(in_pool, "headroom is for lossless packets");
+            let q = s.queued[out][pool];
+            let left = s.size(pool).saturating_sub(s.egress_total(pool));
+            let over = match s.startup.limit {
+                LimitForm::Alpha(alpha) => (q + b) as f64 > alpha * left as f64,
+                LimitForm::EvenSplit | LimitForm::FixedCap => {
+                    q + b > s.startup.pools[pool].expect("a pool").static_limit
+                }
+            };
+            let reason = if over {
+                Some(DropReason::EgressQueueLimit)
+            } else if s.egress_total(pool) + b > s.size(pool) {
+                Some(DropReason::EgressPool)
+            } else {
+                None
+            };
+            if let Some(reason) = reason {
+                s.occupancy[packet.from - s.first][pool] -= b;
+                let leaving = s.first + out;
+                self.dropped(leaving, &packet, pool as u8, reason);
+                return;
+            }
+        }
+        s.queued[out][pool] += b;
+        let w = s.ecn.ewma_weight;
+        let average = &mut s.averages[out][pool];
+        *average = (1.0 - w) * *average + w * s.queued[out][pool] as f64;
+        s.queues[out][usize::from(packet.tc)].push_back(packet);
+        let leaving = s.first + out;
+        self.pick(leaving);
+    }
+
+    /// The packet a port sends next, marked as it starts.
+    pub fn pick_queued(&mut self, at: usize, port: usize) -> Option<Packet> {
+        let s = &mut self.switches[at];
+        let local = port - s.first;
+        let tc = (0..8)
+            .rev()
+            .find(|&tc| self.ports[port].held[tc].is_none() && !s.queues[local][tc].is_empty())?;
+        let mut packet = s.queues[local][tc].pop_front().expect("not empty");
+        if packet.ect && s.ecn.enable_ecn {
+            let pool = s.pool_of(packet.tc);
+            let band = s.startup.pools[pool].expect("a pool");
+            let (lower, upper) = (band.ecn_lower, band.ecn_upper);
+            let average = s.averages[local][pool];
+            let mark = if average < lower {
+                false
+            } else if average >= upper {
+                true
+            } else {
+                let chance = s.ecn.max_mark_probability * (average - lower) / (upper - lower);
+                let draw = (s.draws.next_u64() >> 11) as f64 * (-53f64).exp2();
+                draw < chance
+            };
+            if mark && !packet.ce {
+                packet.ce = true;
+                self.meters.marked(port, packet.tc);
+            }
+        }
+        Some(packet)
+    }
+
+    /// Section 5, step 6.
+    pub fn release(&mut self, at: usize, port: usize, packet: Packet) {
+        self.touched = Some(at);
+        let b = packet.charged();
+        let s = &mut self.switches[at];
+        let pool = s.pool_of(packet.tc);
+        s.queued[port - s.first][pool] -= b;
+        let from = packet.from - s.first;
+        if !s.startup.is_lossless(packet.tc) {
+            s.occupancy[from][pool] -= b;
+            return;
+        }
+        let of_headroom = b.min(s.headroom[from][pool]);
+        s.headroom[from][pool] -= of_headroom;
+        s.occupancy[from][pool] -= b - of_headroom;
+        if s.paused[from][pool]
+            && s.headroom[from][pool] == 0
+            && s.occupancy[from][pool] <= s.startup.xon
+        {
+            s.paused[from][pool] = false;
+            let group = s.startup.pools[pool].expect("a pool").priority_group;
+            self.send_pfc(packet.from, group, false);
+        }
+    }
+
+    /// Sends the pause frames of a pool and comes back after half of their time.
+    fn switch_pause(&mut self, at: usize, port: usize, pool: usize) {
+        let s = &mut self.switches[at];
+        let local = port - s.first;
+        s.rounds[local][pool] += 1;
+        let round = s.rounds[local][pool];
+        let group = s.startup.pools[pool].expect("a pool").priority_group;
+        self.send_pfc(port, group, true);
+        let again = self.now + self.ports[port].pause_time / 2;
+        let lowest = group.trailing_zeros() as u8;
+        let event = Event::Refresh { port, pool, round };
+        self.schedule(again, Kind::Refresh, port, lowest, event);
+    }
+
+    pub fn switch_refresh(&mut self, port: usize, pool: usize, round: u64) {
+        let at = self.ports[port].switch.expect("a switch");
+        let s = &self.switches[at];
+        let local = port - s.first;
+        if s.paused[local][pool] && s.rounds[local][pool] == round {
+            self.switch_pause(at, port, pool);
+        }
+    }
+}

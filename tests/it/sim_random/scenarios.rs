@@ -1,0 +1,392 @@
+//! Strategies for small, hostile scenarios.
+
+use poolsweep::scenario::links::pause_time;
+use poolsweep::scenario::{
+    AllToAll, Burst, Common, EcmpHashMethod, EcnHandler, FlowEntry, Flows, Hold, HostNic, Incast,
+    Nic, OnOff, Permutation, Record, Scenario, SharedBufferManager, Switch, Table, Topology,
+    Traffic, Uniform, Until,
+};
+use poolsweep::units::{BitRate, Bytes, Ps};
+use proptest::collection::{btree_map, vec};
+use proptest::option::{self, weighted};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+/// A scenario that a failure shows as JSON, ready to be run again.
+#[derive(Clone)]
+pub struct Case(pub Scenario);
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&serde_json::to_string(&self.0).map_err(|_| std::fmt::Error)?)
+    }
+}
+
+/// Wire time of 100 B at the usual rate, 1 ns a byte.
+const GRID: u64 = 100_000;
+/// The usual rate, bit/s.
+const RATE: u64 = 8_000_000_000;
+
+/// A time on the grid, now and then beside it.
+fn on_grid(steps: u64) -> impl Strategy<Value = u64> {
+    prop_oneof![
+        8 => (0..=steps).prop_map(|n| n * GRID),
+        1 => (0..=steps).prop_map(|n| n * GRID + 1),
+        1 => 0..=steps * GRID,
+    ]
+}
+
+fn rate() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => Just(RATE),
+        1 => Just(RATE / 2),
+        1 => Just(RATE * 2),
+        1 => Just(7_000_000_000),
+        1 => Just(3_333_333_333),
+        1 => Just(400_000_000_000),
+    ]
+}
+
+fn delay() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(0), 3 => Just(GRID), 2 => Just(3 * GRID), 1 => Just(12_345)]
+}
+
+fn topology() -> impl Strategy<Value = Topology> {
+    let single = (2u32..=6, rate(), delay()).prop_map(|(hosts, rate, delay)| {
+        Topology::SingleSwitch { hosts, rate: Some(BitRate(rate)), delay: Some(Ps(delay)) }
+    });
+    let fabric = (option::of(rate()), option::of(delay()));
+    let two_tiers = (1u32..=2, 1u32..=2, 1u32..=2, 1u32..=2, rate(), delay(), fabric)
+        .prop_filter("two hosts", |t| t.0 * t.1 >= 2)
+        .prop_map(|(leaves, hosts_per_leaf, spines, links_per_spine, rate, delay, fabric)| {
+            Topology::LeafSpine {
+                leaves,
+                hosts_per_leaf,
+                spines,
+                links_per_spine,
+                rate: Some(BitRate(rate)),
+                delay: Some(Ps(delay)),
+                fabric_rate: fabric.0.map(BitRate),
+                fabric_delay: fabric.1.map(Ps),
+            }
+        });
+    prop_oneof![3 => single, 2 => two_tiers]
+}
+
+/// Rate and delay of the host links.
+fn host_line(topology: &Topology) -> (u64, u64) {
+    let (rate, delay) = match *topology {
+        Topology::SingleSwitch { rate, delay, .. } => (rate, delay),
+        Topology::LeafSpine { rate, delay, .. } => (rate, delay),
+    };
+    (rate.map_or(RATE, |r| r.0), delay.map_or(0, |d| d.0))
+}
+
+fn buffer(most_ports: u64) -> impl Strategy<Value = SharedBufferManager> {
+    let pools = select(vec![
+        vec![0.9, 0.1],
+        vec![0.5, 0.5],
+        vec![0.6, 0.3],
+        vec![0.3, 0.0, 0.3, 0.2],
+        vec![1.0],
+    ]);
+    let sizes = (300u64..8_000, prop_oneof![Just(0u64), 1..900u64]);
+    let points = (1u64..2_000, 0u64..2_000);
+    let lossy = (
+        select(vec![0.0, 0.0, 0.25, 1.0, 4.0]),
+        any::<bool>(),
+        1u64..4,
+        prop_oneof![2 => 100u64..1_500, 1 => Just(4_000)],
+    );
+    (
+        pools,
+        vec(any::<prop::sample::Index>(), 8),
+        vec(select(vec![1i64, 0, 1]), 8),
+        sizes,
+        points,
+        lossy,
+    )
+        .prop_map(move |(shares, classes, pfc, (shared, headroom), (xoff, xon), lossy)| {
+            let existing: Vec<i64> =
+                (0..).zip(&shares).filter(|(_, s)| **s > 0.0).map(|(n, _)| n).collect();
+            let mut map = [0.0; 8];
+            map[..shares.len()].copy_from_slice(&shares);
+            SharedBufferManager {
+                total_shared_buffer_size: Bytes(shared + headroom * most_ports),
+                pool_allocation_map: map,
+                traffic_class_pool_mapping: std::array::from_fn(|n| *classes[n].get(&existing)),
+                enable_pfc: std::array::from_fn(|n| pfc[n]),
+                head_room_per_port_limit: Bytes(headroom),
+                static_pool_xoff_threshold: Bytes(xoff),
+                // Mostly below Xoff, as it is meant.
+                static_pool_xon_threshold: Bytes(if xon % 7 == 0 { xon } else { xon % (xoff + 1) }),
+                lossy_alpha: lossy.0,
+                queue_drop_threshold_enable: lossy.1,
+                queue_drop_threshold: lossy.2,
+                plane_bdp: Bytes(lossy.3),
+                ..SharedBufferManager::default()
+            }
+        })
+}
+
+fn ecn() -> impl Strategy<Value = EcnHandler> {
+    (
+        prop::bool::weighted(0.9),
+        select(vec![0.1, 0.5, 1.0]),
+        select(vec![0.0, 0.05, 0.2, 0.5]),
+        select(vec![0.5, 0.8, 1.0]),
+        select(vec![1.0, 0.5, 0.1]),
+    )
+        .prop_map(|(enable_ecn, ewma_weight, min_threshold, max_threshold, probability)| {
+            EcnHandler {
+                enable_ecn,
+                ewma_weight,
+                min_threshold,
+                max_threshold,
+                max_mark_probability: probability,
+            }
+        })
+}
+
+fn hash() -> impl Strategy<Value = EcmpHashMethod> {
+    select(vec![
+        EcmpHashMethod::FlowId,
+        EcmpHashMethod::Crc32,
+        EcmpHashMethod::Crc32WithSalt,
+        EcmpHashMethod::Hash,
+        EcmpHashMethod::HashWithSalt,
+        EcmpHashMethod::Dpr,
+        EcmpHashMethod::DprWithFallback,
+    ])
+}
+
+/// How long PFC takes to act: nothing, little, or about a pause of the line.
+fn response(line: (u64, u64)) -> impl Strategy<Value = u64> {
+    let pause = pause_time(line.0, line.1);
+    prop_oneof![
+        6 => Just(0),
+        1 => Just(1),
+        2 => on_grid(5),
+        1 => select(vec![pause / 2, pause / 2 + GRID, pause - 1, pause, pause + 1]),
+    ]
+}
+
+fn hold(line: (u64, u64)) -> impl Strategy<Value = Hold> {
+    let half = pause_time(line.0, line.1) / 2;
+    let classes = subsequence((0u64..8).collect::<Vec<_>>(), 1..=4);
+    let length = prop_oneof![
+        3 => on_grid(60).prop_map(|t| t + 1),
+        1 => select(vec![half - 1, half, half + 1, 2 * half, 2 * half + GRID]),
+    ];
+    (classes, on_grid(40), weighted(0.7, length)).prop_map(|(classes, from, length)| Hold {
+        classes,
+        from: Ps(from),
+        until: length.map(|length| Ps(from + length)),
+    })
+}
+
+fn host_nic(line: (u64, u64)) -> impl Strategy<Value = HostNic> {
+    let receive = (
+        weighted(
+            0.6,
+            prop_oneof![
+                Just(line.0 / 2),
+                Just(line.0),
+                Just(line.0 / 3),
+                Just(5_000_000_000u64),
+                Just(RATE)
+            ],
+        ),
+        60u64..2_500,
+        vec(0i64..=1, 8),
+        vec(select(vec![0.3, 0.8, 1.0]), 8),
+        vec(select(vec![0.0, 0.1, 0.3]), 8),
+    );
+    let acts =
+        (prop_oneof![4 => Just(false), 1 => Just(true)], response(line), weighted(0.4, hold(line)));
+    (receive, acts).prop_map(|((rate, pool, pfc, xoff, xon), (ignore_pfc, response, hold))| {
+        let held = |class: usize| {
+            hold.as_ref().is_some_and(|h: &Hold| h.classes.contains(&(class as u64)))
+        };
+        HostNic {
+            pfc_response_time: Some(Ps(response)),
+            ignore_pfc: Some(ignore_pfc),
+            receive_rate: rate.map(BitRate),
+            receive_pool: Some(Bytes(pool)),
+            pfc_enable_vector: Some(std::array::from_fn(|n| {
+                if held(n) || rate.is_none() { 0 } else { pfc[n] }
+            })),
+            pfc_static_xoff_threshold: Some(std::array::from_fn(|n| xoff[n])),
+            pfc_xon_resume_threshold: Some(std::array::from_fn(|n| xon[n])),
+            hold,
+        }
+    })
+}
+
+/// IP bytes of a packet: on the grid, tiny (charged more than they are), odd.
+fn packet() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => Just(82u64), 2 => Just(182), 1 => Just(32), 1 => Just(1), 1 => 1..400u64]
+}
+
+fn cap() -> impl Strategy<Value = Option<u64>> {
+    weighted(
+        0.3,
+        prop_oneof![Just(RATE), Just(RATE / 2), Just(RATE / 4), Just(5 * RATE), Just(999_999_999)],
+    )
+}
+
+fn common() -> impl Strategy<Value = Common> {
+    let jitter = prop_oneof![3 => Just(0), 1 => Just(1), 1 => on_grid(4)];
+    (packet(), 0u64..64, any::<bool>(), on_grid(20), jitter, cap()).prop_map(
+        |(packet, dscp, ect, start, jitter, rate)| Common {
+            packet: Bytes(packet),
+            dscp,
+            ect,
+            role: None,
+            start: Ps(start),
+            jitter: Ps(jitter),
+            rate: rate.map(BitRate),
+        },
+    )
+}
+
+/// IP bytes of a flow: enough packets to fill a buffer, few enough to be quick.
+fn bytes() -> impl Strategy<Value = u64> {
+    prop_oneof![1 => 1..200u64, 3 => 200..6_000u64, 1 => (1..40u64).prop_map(|n| n * 82)]
+}
+
+fn listed(hosts: u32) -> impl Strategy<Value = Traffic> {
+    let class = prop_oneof![3 => Just(0u64), 2 => Just(1u64), 2 => 0..8u64];
+    let entry = (0..hosts, 1..hosts, bytes(), packet(), class, any::<bool>(), on_grid(20), cap());
+    let entry =
+        entry.prop_map(move |(src, ahead, bytes, packet, class, ect, start, rate)| FlowEntry {
+            src,
+            dst: (src + ahead) % hosts,
+            bytes: Bytes(bytes.min(packet * 60)),
+            packet: Some(Bytes(packet)),
+            dscp: Some(class * 8),
+            ect: Some(ect),
+            role: None,
+            start: Ps(start),
+            rate: rate.map(BitRate),
+        });
+    vec(entry, 1..10).prop_map(|flows| Traffic::Flows(Flows { flows, common: Common::default() }))
+}
+
+fn pattern(hosts: u32) -> impl Strategy<Value = Traffic> {
+    let few = |common: &Common, bytes: u64| Bytes(bytes.min(common.packet.0 * 30));
+    let incast = (0..hosts, 1..hosts, bytes(), common()).prop_map(
+        move |(receiver, senders, bytes, common)| {
+            Traffic::Incast(Incast { receiver, senders, bytes: few(&common, bytes), common })
+        },
+    );
+    let permutation = (bytes(), common()).prop_map(move |(bytes, common)| {
+        Traffic::Permutation(Permutation { bytes: few(&common, bytes), common })
+    });
+    let all = (bytes(), common()).prop_map(move |(bytes, common)| {
+        Traffic::AllToAll(AllToAll { bytes: few(&common, bytes), common })
+    });
+    let uniform = (select(vec![0.1, 0.5, 0.9]), 1u64..1_000, 1u64..40, common()).prop_map(
+        move |(load, bytes, length, common)| {
+            let packet = common.packet.0.max(20);
+            Traffic::Uniform(Uniform {
+                load,
+                bytes: Some(Bytes(bytes.max(200))),
+                sizes: None,
+                length: Some(Ps(length * GRID)),
+                common: Common { packet: Bytes(packet), ..common },
+            })
+        },
+    );
+    let on_off = (0..hosts, 1..hosts, 1u64..8, 0u64..8, any::<bool>(), 1u64..40, common())
+        .prop_map(move |(receiver, senders, on, off, fixed, length, common)| {
+            let packet = common.packet.0.max(20);
+            Traffic::OnOff(OnOff {
+                receiver,
+                senders,
+                on: Ps(on * GRID),
+                off: Ps(off * GRID),
+                burst: if fixed { Burst::Fixed } else { Burst::Exponential },
+                length: Some(Ps(length * GRID)),
+                common: Common { packet: Bytes(packet), ..common },
+            })
+        });
+    prop_oneof![4 => listed(hosts), 4 => incast, 1 => permutation, 1 => all, 1 => uniform, 1 => on_off]
+}
+
+/// Duration, warm-up and interval.
+fn times(line: (u64, u64)) -> impl Strategy<Value = (u64, u64, u64)> {
+    let half = pause_time(line.0, line.1) / 2;
+    let duration = prop_oneof![
+        4 => on_grid(250).prop_map(|t| t + 1),
+        2 => select(vec![half + GRID, 2 * half + 3 * GRID, 5 * half]),
+        1 => (1u64..5).prop_map(move |n| n * half),
+    ];
+    (duration, 0u64..24, 0u64..30, -1i64..=1).prop_map(|(duration, intervals, warm, beside)| {
+        let interval = (duration / (intervals + 1)).max(1);
+        // On the grid where that leaves a sensible number of intervals, then a little beside it.
+        let interval = if interval > GRID { interval / GRID * GRID } else { interval };
+        let interval = interval.saturating_add_signed(beside).max(duration / 40).max(1);
+        let warm_up = match warm {
+            0..12 => 0,
+            12..24 => duration * (warm - 12) / 12 / GRID * GRID,
+            24 => interval,
+            25 => 2 * interval,
+            26 => duration - 1,
+            27 => 1,
+            _ => duration / 3,
+        };
+        (duration, warm_up.min(duration - 1), interval)
+    })
+}
+
+/// A small scenario that is allowed, with every table asked for.
+pub fn case() -> impl Strategy<Value = Case> {
+    topology().prop_flat_map(|topology| {
+        let hosts = topology.hosts() as u32;
+        let line = host_line(&topology);
+        (
+            Just(topology),
+            (buffer(8), ecn(), hash(), response(line)),
+            btree_map(0..hosts, host_nic(line), 0..=hosts as usize),
+            vec(pattern(hosts), 1..=3),
+            times(line),
+            (prop::bool::weighted(0.4), prop::bool::weighted(0.1)),
+        )
+            .prop_map(|(topology, switch, hosts, traffic, times, (drained, zeros))| {
+                let (buffer, ecn, hash, response) = switch;
+                let (duration, warm_up, interval) = times;
+                Case(Scenario {
+                    duration: Ps(duration),
+                    until: if drained { Until::Drained } else { Until::Duration },
+                    warm_up: Ps(warm_up),
+                    seed_streams: Default::default(),
+                    timing: Default::default(),
+                    topology,
+                    switch: Switch {
+                        shared_buffer_manager: buffer,
+                        ecn_handler: ecn,
+                        ecmp_hash_method: hash,
+                        pfc_response_time: Ps(response),
+                        ..Switch::default()
+                    },
+                    nic: Nic { hosts, ..Nic::default() },
+                    traffic,
+                    record: Record {
+                        interval: Some(Ps(interval)),
+                        tables: vec![
+                            Table::Jobs,
+                            Table::PortBuffers,
+                            Table::SwitchBuffers,
+                            Table::Drops,
+                            Table::Pfc,
+                            Table::PortCounters,
+                            Table::Flows,
+                        ],
+                        zeros,
+                    },
+                    budget: Default::default(),
+                })
+            })
+    })
+}
