@@ -1,7 +1,7 @@
 //! Reading the columns of `jobs` that a summary needs.
 
 use super::exit::Failure;
-use super::summary::JobRow;
+use super::summary::{JobRow, OCCASIONAL};
 use crate::record::{Dataset, StoredTable};
 use crate::sweep::plan::{JobId, Plan};
 use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch};
@@ -29,6 +29,8 @@ pub fn job_rows(dataset: &Dataset, plan: &Plan) -> Result<BTreeMap<JobId, JobRow
                 drops: integer(&batch, "drops", index),
                 pause: number(&batch, "pause_time_fraction", index),
                 peak_headroom: integer(&batch, "peak_headroom_bytes", index),
+                peak_egress: integer(&batch, "peak_egress_bytes", index),
+                occasional: OCCASIONAL.map(|(name, _)| integer(&batch, name, index)),
             };
             rows.insert(id, row);
         }

@@ -28,7 +28,26 @@ pub struct JobRow {
     pub pause: Option<f64>,
     /// Largest headroom of a port, bytes.
     pub peak_headroom: Option<i64>,
+    /// Largest egress queue of a port, bytes.
+    pub peak_egress: Option<i64>,
+    /// What is told only where it happened: the columns of [`OCCASIONAL`], in their order.
+    pub occasional: [Option<i64>; OCCASIONAL.len()],
 }
+
+/// Columns of `jobs` that the table shows only if something of them happened, with their heads.
+pub const OCCASIONAL: [(&str, &str); 8] = [
+    ("drops_ingress_headroom", "ingress_headroom"),
+    ("drops_ingress_pool", "ingress_pool"),
+    ("drops_egress_queue_limit", "egress_queue_limit"),
+    ("drops_egress_pool", "egress_pool"),
+    ("drops_trim_failed", "trim_failed"),
+    ("drops_nic_receive_pool", "nic_receive_pool"),
+    ("stuck_pauses", "stuck pauses"),
+    ("ecn_marks", "marks"),
+];
+
+/// How many of them are reasons of drops.
+const REASONS: usize = 6;
 
 /// The parts of a plan a summary is about.
 #[derive(Clone, Copy)]
@@ -167,14 +186,15 @@ fn full_table(view: View<'_>, shown: &[usize], rows: &BTreeMap<JobId, JobRow>) -
     if has_repetitions(view) {
         head.push(("repetition".into(), Align::Right));
     }
-    for (name, align) in [
-        ("drops", Align::Right),
-        ("paused", Align::Right),
-        ("peak headroom", Align::Right),
-        ("", Align::Left),
-    ] {
-        head.push((name.into(), align));
-    }
+    let occasional = happened(view, rows);
+    let headroom_used = rows.values().any(|row| row.peak_headroom.is_some_and(|bytes| bytes > 0));
+    head.push(("drops".into(), Align::Right));
+    head.extend(occasional.iter().map(|&n| (OCCASIONAL[n].1.into(), Align::Right)));
+    head.push(("paused".into(), Align::Right));
+    // Where no headroom is used, how long the queues got is what there is to know.
+    let peak = if headroom_used { "peak headroom" } else { "peak egress" };
+    head.push((peak.into(), Align::Right));
+    head.push((String::new(), Align::Left));
     let mut table = TextTable::new(head);
     for (index, point) in view.points.iter().enumerate() {
         if point.job.is_none() {
@@ -191,13 +211,29 @@ fn full_table(view: View<'_>, shown: &[usize], rows: &BTreeMap<JobId, JobRow>) -
         let none = JobRow { status: "outstanding".into(), ..JobRow::default() };
         let row = row_of(view, rows, index).unwrap_or(&none);
         cells.push(row.drops.map_or_else(|| "-".into(), thousands));
+        let occasion = |&n: &usize| row.occasional[n].map_or_else(|| "-".into(), thousands);
+        cells.extend(occasional.iter().map(occasion));
         cells.push(row.pause.map_or_else(|| "-".into(), percent));
-        cells
-            .push(row.peak_headroom.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B")));
+        let peak = if headroom_used { row.peak_headroom } else { row.peak_egress };
+        cells.push(peak.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B")));
         cells.push(if row.status == "ok" { String::new() } else { row.status.clone() });
         table.row(cells);
     }
     table.render()
+}
+
+/// Places in [`OCCASIONAL`] of what happened at some point. A single reason of drops is left out:
+/// `drops` says as much.
+fn happened(view: View<'_>, rows: &BTreeMap<JobId, JobRow>) -> Vec<usize> {
+    let some = |n: usize| {
+        let of_job = |job: &Job| rows.get(&job.id)?.occasional[n];
+        view.jobs.iter().filter_map(of_job).any(|count| count > 0)
+    };
+    let mut found: Vec<usize> = (0..OCCASIONAL.len()).filter(|&n| some(n)).collect();
+    if found.iter().filter(|&&n| n < REASONS).count() == 1 {
+        found.retain(|&n| n >= REASONS);
+    }
+    found
 }
 
 /// A share of time. Anything above nothing is never shown as nothing.
@@ -329,6 +365,7 @@ mod tests {
             drops: Some(2_i64.saturating_sub(index as i64).max(0) * 1_500),
             pause: Some(0.25 + index as f64 / 1e3),
             peak_headroom: Some(16_000),
+            ..JobRow::default()
         };
         let point =
             |index| Point { scenario: None, repetition: 0, job: Some(index), excluded_by: None };
@@ -388,6 +425,35 @@ mod tests {
         duckdb  SELECT * FROM 'out/headroom/points.parquet' JOIN 'out/headroom/jobs/*.parquet' USING (job_id)
         more    poolsweep export --csv out/headroom --out CSV_DIR; poolsweep repro JOB_ID --data out/headroom
         "##);
+    }
+
+    #[test]
+    fn what_happened_somewhere_gets_a_column() {
+        let mut f = fixture(2);
+        for (index, row) in f.rows.values_mut().enumerate() {
+            row.peak_headroom = Some(0);
+            row.peak_egress = Some(1_408_000);
+            row.occasional = [Some(0); OCCASIONAL.len()];
+            row.occasional[1] = Some(3_000 * index as i64);
+            row.occasional[7] = Some(1_200);
+        }
+        let table = |f: &Fixture| {
+            let text = text_of(f);
+            text.lines().skip(2).take(3).map(|line| format!("{line}\n")).collect::<String>()
+        };
+        insta::assert_snapshot!(table(&f), @r"
+        HeadRoomPerPortLimit  drops  marks  paused  peak egress
+                        16KB  3,000  1,200  25.0 %       1408KB
+                        32KB  1,500  1,200  25.1 %       1408KB
+        ");
+        for row in f.rows.values_mut() {
+            row.occasional[2] = Some(7);
+        }
+        insta::assert_snapshot!(table(&f), @r"
+        HeadRoomPerPortLimit  drops  ingress_pool  egress_queue_limit  marks  paused  peak egress
+                        16KB  3,000             0                   7  1,200  25.0 %       1408KB
+                        32KB  1,500         3,000                   7  1,200  25.1 %       1408KB
+        ");
     }
 
     #[test]

@@ -92,6 +92,15 @@ pub fn quantity(value: i64, unit: &str) -> String {
     }
 }
 
+/// A number of a unit: whole amounts as [`quantity`] has them.
+fn number(value: f64, unit: &str) -> String {
+    // Above 2^53 not every whole number is an `f64`: digits could be made up.
+    if !unit.is_empty() && value.fract() == 0.0 && (0.0..9.0e15).contains(&value) {
+        return quantity(value as i64, unit);
+    }
+    if unit.is_empty() { value.to_string() } else { format!("{value} {unit}") }
+}
+
 /// Value of a column at a point; `-` where the axis was dropped.
 pub fn cell(column: &Column, point: usize) -> String {
     fn list<T: Copy>(values: &[T], show: impl Fn(T) -> String) -> String {
@@ -106,7 +115,7 @@ pub fn cell(column: &Column, point: usize) -> String {
     let unit = column.unit.as_str();
     let text = match &column.values {
         ColumnValues::Int(all) => all[point].map(|value| quantity(value, unit)),
-        ColumnValues::Float(all) => all[point].map(|value| value.to_string()),
+        ColumnValues::Float(all) => all[point].map(|value| number(value, unit)),
         ColumnValues::Bool(all) => all[point].map(|value| value.to_string()),
         ColumnValues::Text(all) => all[point].clone(),
         ColumnValues::IntList(all) => {
@@ -153,6 +162,8 @@ mod tests {
         assert_eq!([cell(&bytes, 0), cell(&bytes, 1)], ["256KB", "-"]);
         let times = column("ps", ColumnValues::Int(vec![Some(500_000)]));
         assert_eq!(cell(&times, 0), "500ns");
+        let computed = column("B", ColumnValues::Float(vec![Some(20_500.0), Some(0.5)]));
+        assert_eq!([cell(&computed, 0), cell(&computed, 1)], ["20.5KB", "0.5 B"]);
         let map = column("", ColumnValues::IntList(vec![Some(vec![0, -1, 2])]));
         assert_eq!(cell(&map, 0), "[0, -1, 2]");
         let rates = column("bit/s", ColumnValues::IntList(vec![Some(vec![400_000_000_000])]));

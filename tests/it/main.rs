@@ -5,3 +5,4 @@ mod golden;
 mod oracle;
 mod sim_random;
 mod sim_worked;
+mod sweeps;
