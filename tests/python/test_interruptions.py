@@ -7,9 +7,10 @@ import subprocess
 import time
 
 import polars as pl
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import BINARY, SWEEPS, TIMEOUT_S, assert_same_tables, poolsweep
+from conftest import BINARY, SWEEPS, TIMEOUT_S, assert_same_tables, poolsweep, read_table
 
 MANY = SWEEPS / "many.yaml"
 JOBS = 64 * 32 * 3
@@ -116,3 +117,22 @@ def test_nothing_left_to_do_changes_nothing(whole):
     out, _ = poolsweep("run", "--quiet", MANY, "--out", whole)
     assert re.search(rf"^time +0 jobs now in .*, {JOBS:,} jobs before$", out, re.MULTILINE)
     assert {path: path.read_bytes() for path in whole.glob("**/*.parquet")} == before
+
+
+def test_what_is_added_to_a_sweep_runs_and_nothing_else(tmp_path):
+    """One more value of an axis, then one more table."""
+    folder, small = tmp_path / "data", SWEEPS / "small.yaml"
+    poolsweep("run", "--quiet", small, "--out", folder)
+    wider = ["--axis", "HeadRoomPerPortLimit=8KB,16KB,32KB,64KB,900KB"]
+    # 32KB at two delays in two scenarios.
+    out, _ = poolsweep("run", "--quiet", small, *wider, "--out", folder)
+    assert re.search(r"^time +4 jobs now in .*, 12 jobs before$", out, re.MULTILINE)
+    fewer = tmp_path / "fewer"
+    tables = "record.tables=[jobs, drops]"
+    poolsweep("run", "--quiet", small, *wider, "--set", tables, "--out", fewer)
+    assert not (fewer / "pfc").exists()
+    poolsweep("run", "--quiet", small, *wider, "--out", fewer)
+    assert_same_tables(folder, fewer, ["points", "port_buffers", "drops", "pfc", "flows"])
+    # What cannot run is not run again: its row keeps saying which tables were asked for then.
+    ran = [read_table(data, "jobs").filter(pc.field("status") == "ok") for data in (folder, fewer)]
+    assert ran[0].num_rows > 0 and ran[0].equals(ran[1])
