@@ -1,0 +1,80 @@
+"""The README shows what really comes out.
+
+Every `console` block is run (`$ poolsweep …`), every `python` block too, and what the README shows
+below it has to be what is printed; a `yaml` block is a file, named in its first line. Blocks run in
+order, in one empty folder beside the shipped sweeps. When one differs the failure shows the new
+output: paste it.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import BINARY, RESULTS, ROOT, TIMEOUT_S, VOLATILE
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def lasting(text):
+    """What does not depend on the machine: no times a run took, no blanks at line ends."""
+    text = re.sub(r"(?m)^(time .* now in )[^,]*,", r"\1…,", text)
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+def output(command, folder):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "sweeps").symlink_to(ROOT / "sweeps")
+    return folder
+
+
+def test_blocks_are_as_shown(folder):
+    ran = {"console": 0, "python": 0, "yaml": 0}
+    printed = None
+    for kind, text in BLOCKS:
+        if kind == "yaml":
+            name = re.match(r"# (\S+\.yaml)\n", text).group(1)
+            (folder / name).write_text(text)
+        elif kind == "console":
+            first, shown = text.split("\n", 1)
+            command = shlex.split(first.removeprefix("$ "))
+            assert command[0] == "poolsweep"
+            assert lasting(shown) == lasting(output([BINARY, *command[1:]], folder)), first
+        elif kind == "python":
+            printed = output([sys.executable, "-c", text], folder)
+        elif kind == "text" and printed is not None:
+            assert lasting(text) == lasting(printed)
+            printed = None
+        if kind in ran:
+            ran[kind] += 1
+    assert printed is None, "a python block without its output"
+    assert min(ran.values()) > 0, ran
+
+
+def test_every_column_is_listed(small):
+    for table in [*RESULTS, *VOLATILE]:
+        (row,) = re.findall(rf"^\| `{table}` \| (.*) \|$", README, re.MULTILINE)
+        part = sorted((small / table).glob("*.parquet"))[0]
+        names = [name for name in pq.read_schema(part).names if name != "job_id"]
+        assert re.findall(r"`(\w+)`", row) == names, table
+
+
+def test_every_command_and_exit_code_is_listed(folder):
+    text = output([BINARY, "--help"], folder)
+    commands = re.search(r"Commands:\n(.*?)\n\n", text, re.DOTALL).group(1)
+    names = set(re.findall(r"^  (\w+)", commands, re.MULTILINE)) - {"help"}
+    table = README.split("## Commands")[1]
+    assert names == set(re.findall(r"^\| `(\w+)[^|]*` \| ", table, re.MULTILINE))
+    codes = re.search(r"Exit codes: (.*)", text, re.DOTALL).group(1)
+    listed = re.findall(r"^\| (\d) \|", README, re.MULTILINE)
+    assert listed == re.findall(r"(?:^|;\s+)(\d)\s", codes)
