@@ -270,7 +270,9 @@ impl Sender {
         let Choice::Joined(tc, 0) = next.choice else { return None };
         let turn = &mut self.turns[usize::from(tc & 7)];
         let free_at = next.end;
-        let undisturbed = turn.capped == 0
+        // No class above it has flows, not even flows that wait for their cap.
+        let undisturbed = (self.ready & !self.paused) >> tc == 1
+            && turn.capped == 0
             && self.next_start >= free_at
             && self.settled <= free_at
             && self.pfc.is_empty()
