@@ -5,53 +5,55 @@ use super::{EventList, NEVER};
 /// Fixed slots, the smallest key at the root.
 ///
 /// Setting a slot re-plays one path of four-way comparisons: ⌈log4 slots⌉ levels, each one half
-/// of a cache line. Keys carry their slot, so only keys are stored. Memory: 8 B × 4/3 a slot.
+/// of a cache line. Keys carry their slot, so only keys are stored. The tree is complete: group 0
+/// is the root's, the groups below group g are 4g + 1 to 4g + 4. Memory: 8 B × 4/3 a slot, slots
+/// rounded up to a power of four.
 #[derive(Debug, Clone)]
 pub struct WinnerTree {
-    /// All levels, leaves first, each padded to a multiple of four.
-    keys: Vec<[u64; 4]>,
-    /// First group of each level above the leaves.
-    levels: Vec<usize>,
+    groups: Vec<[u64; 4]>,
+    /// First group of the leaves.
+    leaves: usize,
     root: u64,
 }
 
 impl EventList for WinnerTree {
     fn with_slots(slots: usize) -> Self {
-        let mut groups = slots.max(1).div_ceil(4);
-        let mut total = groups;
-        let mut levels = Vec::new();
-        while groups > 1 {
-            levels.push(total);
-            groups = groups.div_ceil(4);
-            total += groups;
+        let (mut leaves, mut width) = (0, 1);
+        while width * 4 < slots {
+            leaves += width;
+            width *= 4;
         }
-        WinnerTree { keys: vec![[NEVER; 4]; total], levels, root: NEVER }
+        // The last level is cut to the groups in use.
+        let used = slots.div_ceil(4).max(1);
+        WinnerTree { groups: vec![[NEVER; 4]; leaves + used], leaves, root: NEVER }
     }
 
     #[inline]
     fn set(&mut self, slot: usize, key: u64) {
-        let mut index = slot;
+        let mut group = self.leaves + (slot >> 2);
+        let mut place = slot & 3;
         let mut key = key;
-        let mut base = 0;
-        for &next in &self.levels {
-            let group = &mut self.keys[base + (index >> 2)];
-            group[index & 3] = key;
-            let least = group[0].min(group[1]).min(group[2].min(group[3]));
-            index >>= 2;
-            base = next;
-            // A key that is not the winner of its group changes nothing above.
-            if self.keys[base + (index >> 2)][index & 3] == least {
-                return;
+        loop {
+            let keys = &mut self.groups[group];
+            keys[place] = key;
+            key = least(keys[0], keys[1]);
+            key = least(key, least(keys[2], keys[3]));
+            if group == 0 {
+                break;
             }
-            key = least;
+            place = (group - 1) & 3;
+            group = (group - 1) >> 2;
         }
-        let group = &mut self.keys[base];
-        group[index & 3] = key;
-        self.root = group[0].min(group[1]).min(group[2].min(group[3]));
+        self.root = key;
     }
 
     #[inline]
     fn first(&mut self) -> u64 {
         self.root
     }
+}
+
+#[inline]
+fn least(a: u64, b: u64) -> u64 {
+    if a < b { a } else { b }
 }

@@ -261,6 +261,51 @@ impl Sender {
         self.commit(&next, flows, source).1
     }
 
+    /// The common case of [`Sender::send_announced`] and [`Sender::announce`] in one: the only
+    /// flow in turn of its class sends a packet, and has another one to send next. Gives the
+    /// packet and the end of the next one; `None`: nothing has happened.
+    #[inline]
+    pub fn send_and_announce(&mut self, flows: &mut FlowTable) -> Option<(Packet, u64)> {
+        let next = self.announced.as_mut()?;
+        let Choice::Joined(tc, 0) = next.choice else { return None };
+        let turn = &mut self.turns[usize::from(tc & 7)];
+        let free_at = next.end;
+        let undisturbed = turn.capped == 0
+            && self.next_start >= free_at
+            && self.settled <= free_at
+            && self.pfc.is_empty()
+            && self.uncounted.is_none();
+        if !undisturbed || turn.flows.len() != 1 {
+            return None;
+        }
+        let slot = turn.flows[0];
+        let flow = flows.get_mut(slot);
+        let size = u64::from(flow.spec.packet);
+        // Not its last packet: those are full, and it stays in turn.
+        if flow.remaining <= size {
+            return None;
+        }
+        flow.remaining -= size;
+        let packet = Packet {
+            flow: slot,
+            dst: flow.spec.dst,
+            ip: size as u16,
+            in_port: 0,
+            tc,
+            ect: flow.spec.ect,
+            ce: false,
+        };
+        let following = flow.remaining.min(size) + ETHERNET_BYTES;
+        self.frames += 1;
+        self.wire += size + ETHERNET_BYTES;
+        self.last = Some(Frame::Data(packet));
+        self.free_at = free_at;
+        next.start = free_at;
+        next.end = free_at + self.line.serialize(following);
+        next.trigger = Trigger::Free;
+        Some((packet, next.end))
+    }
+
     /// A flow wakes the host at `now`: everything that starts at it joins its turn.
     pub fn wake(&mut self, now: u64, flows: &mut FlowTable, source: &mut FlowSource) {
         self.join_before(now + 1, flows, source);

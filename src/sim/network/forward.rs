@@ -13,17 +13,21 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline]
     pub(super) fn arrival(&mut self, port: usize) {
         let at = &mut self.ports[port];
-        let frame = match at.inbound.pop_front() {
-            Some((_, frame)) => {
-                self.arm_inbound(port);
-                frame
-            }
-            None => {
-                let Peer::Host(host) = at.peer else {
-                    unreachable!("a switch's frames are in flight before they arrive")
-                };
-                // The frame its host announced is the one that arrives.
-                let sender = &mut self.hosts[host as usize];
+        let frame = if let Some((_, frame)) = at.inbound.pop_front() {
+            self.arm_inbound(port);
+            frame
+        } else {
+            let Peer::Host(host) = at.peer else {
+                unreachable!("a switch's frames are in flight before they arrive")
+            };
+            // The frame its host announced is the one that arrives.
+            let delay = at.line.delay;
+            let sender = &mut self.hosts[host as usize];
+            if let Some((packet, end)) = sender.send_and_announce(&mut self.flows) {
+                let key = self.ranks.arrival(end + delay, port);
+                self.list.set(self.ranks.arrival_slot(port), key);
+                Frame::Data(packet)
+            } else {
                 let frame = sender.send_announced(&mut self.flows, &mut self.source);
                 self.announce(host, port);
                 frame
@@ -39,7 +43,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Computes what a host with nothing in flight sends next, and arms its arrival.
-    #[inline]
     pub(super) fn announce(&mut self, host: u32, port: usize) {
         let sender = &mut self.hosts[host as usize];
         let slot = self.ranks.arrival_slot(port);
@@ -55,7 +58,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Arms the next arrival of a port from what is in flight to it, or from its host.
-    #[inline]
     pub(super) fn arm_inbound(&mut self, port: usize) {
         let at = &self.ports[port];
         if let Some(&(time, _)) = at.inbound.front() {
@@ -67,7 +69,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn data_arrival(&mut self, port: usize, mut packet: Packet) {
         let at = &self.ports[port];
         let (s, local) = (at.switch as usize, at.local);

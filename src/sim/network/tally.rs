@@ -524,11 +524,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn totals(mut self, budget: bool) -> (FlowTable, Totals) {
         let now = self.now;
         let mut times = std::mem::take(&mut self.flows.completion_times);
-        times.sort_unstable();
-        let rank = |percent: usize| {
-            let nearest = (times.len() * percent).div_ceil(100);
-            nearest.checked_sub(1).map(|index| times[index])
-        };
         let (mut paused_max, mut paused_sum) = (0, 0u128);
         for (index, meter) in self.pauses.meters() {
             paused_max = paused_max.max(meter.measured());
@@ -567,10 +562,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             trim_cut_bytes: 0,
             delivered_bytes: t.delivered_bytes,
             delivered_packets: t.delivered_packets,
-            fct_p50: rank(50),
-            fct_p99: rank(99),
-            fct_max: times.last().copied(),
-            flows_finished: times.len() as u64,
+            fct_p50: times.percentile(50),
+            fct_p99: times.percentile(99),
+            fct_max: times.percentile(100),
+            flows_finished: times.count(),
             flows_unfinished: 0,
             events: self.events,
             packet_hops: t.hops,
