@@ -7,33 +7,53 @@ use super::observe::FlowRow;
 use super::switch::route::FlowHashes;
 use super::traffic::FlowStart;
 
-/// A flow under way.
+/// A flow under way: what its packets need on their way.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub struct Flow {
     /// IP bytes not yet committed to a frame.
     pub remaining: u64,
-    /// IP bytes received.
-    pub received: u64,
-    /// IP bytes dropped.
-    pub lost: u64,
+    /// IP bytes neither received nor dropped.
+    pub outstanding: u64,
+    /// When it started, ps.
+    pub start: u64,
     /// When a rate-capped flow may send its next packet.
     pub due: u64,
-    /// What equal-cost choices depend on.
-    pub hashes: FlowHashes,
+    /// IP bytes of a packet.
+    pub packet: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Traffic class.
+    pub tc: u8,
+    /// ECN-capable.
+    pub ect: bool,
+    /// It has a rate cap.
+    pub capped: bool,
+    /// A packet of it was dropped.
+    lossy: bool,
+}
+
+/// The rest of a flow, kept only where something asks for it: a row, a rate cap, a choice of
+/// paths.
+#[derive(Debug, Clone, Copy)]
+pub struct Details {
     /// Its fixed properties.
     pub spec: FlowStart,
-    /// Packets received.
-    pub received_packets: u64,
-    /// Packets received with CE.
-    pub received_ce: u64,
-    /// Arrival of the last byte.
-    pub end: Option<u64>,
+    /// What equal-cost choices depend on.
+    pub hashes: FlowHashes,
+    lost: u64,
+    received_packets: u64,
+    received_ce: u64,
+    end: Option<u64>,
 }
 
 /// Live flows by slot, and what is kept of the others.
 #[derive(Debug, Default)]
 pub struct FlowTable {
     slots: Vec<Flow>,
+    /// By slot; up to date only for flows that need it.
+    details: Vec<Details>,
+    detailed: bool,
     free: Vec<u32>,
     /// Slots in use.
     live: u64,
@@ -50,16 +70,15 @@ pub struct FlowTable {
     /// Flows that would start at or after this never do, ps.
     pub start_before: u64,
     rows: Option<Vec<FlowRow>>,
-    hashed: bool,
 }
 
 impl FlowTable {
-    /// An empty table; `keep_rows` asks for a row a flow, `hashed` for the hashes behind
-    /// equal-cost choices.
-    pub fn new(keep_rows: bool, hashed: bool) -> FlowTable {
+    /// An empty table; `keep_rows` asks for a row a flow, `choices` for what equal-cost choices
+    /// need.
+    pub fn new(keep_rows: bool, choices: bool) -> FlowTable {
         FlowTable {
             rows: keep_rows.then(Vec::new),
-            hashed,
+            detailed: keep_rows || choices,
             start_before: u64::MAX,
             ..FlowTable::default()
         }
@@ -77,29 +96,55 @@ impl FlowTable {
 
     /// Adds a flow that starts.
     #[inline]
-    pub fn open(&mut self, spec: FlowStart) -> u32 {
-        let hashes = if self.hashed { FlowHashes::of(&spec) } else { FlowHashes::default() };
+    pub fn open(&mut self, spec: &FlowStart) -> u32 {
         let flow = Flow {
             remaining: spec.bytes,
-            received: 0,
-            lost: 0,
+            outstanding: spec.bytes,
+            start: spec.start,
             due: spec.start,
-            hashes,
-            spec,
-            received_packets: 0,
-            received_ce: 0,
-            end: None,
+            packet: spec.packet,
+            dst: spec.dst,
+            tc: spec.tc,
+            ect: spec.ect,
+            capped: spec.rate != 0,
+            lossy: false,
         };
         self.live += 1;
         self.announced -= 1;
         self.started += 1;
-        if let Some(slot) = self.free.pop() {
+        let slot = if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = flow;
             slot
         } else {
             self.slots.push(flow);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 flows under way")
+        };
+        if self.detailed || flow.capped {
+            self.open_details(slot, spec);
         }
+        slot
+    }
+
+    fn open_details(&mut self, slot: u32, spec: &FlowStart) {
+        let details = Details {
+            spec: *spec,
+            hashes: FlowHashes::of(spec),
+            lost: 0,
+            received_packets: 0,
+            received_ce: 0,
+            end: None,
+        };
+        let slot = slot as usize;
+        if slot >= self.details.len() {
+            self.details.resize(slot + 1, details);
+        }
+        self.details[slot] = details;
+    }
+
+    /// The details of a flow that needs them.
+    #[inline]
+    pub fn details(&self, slot: u32) -> &Details {
+        &self.details[slot as usize]
     }
 
     /// A flow by slot.
@@ -118,53 +163,67 @@ impl FlowTable {
     #[inline]
     pub fn receive(&mut self, slot: u32, ip: u64, ce: bool, at: u64) {
         let flow = &mut self.slots[slot as usize];
-        flow.received += ip;
-        flow.received_packets += 1;
-        flow.received_ce += u64::from(ce);
-        if flow.received == flow.spec.bytes {
-            flow.end = Some(at);
-            self.finished += 1;
-            if at >= self.measure_from {
-                self.completion_times.push(at - flow.spec.start);
+        flow.outstanding -= ip;
+        let (last, whole, start) = (flow.outstanding == 0, !flow.lossy, flow.start);
+        if self.detailed {
+            let details = &mut self.details[slot as usize];
+            details.received_packets += 1;
+            details.received_ce += u64::from(ce);
+            if last && whole {
+                details.end = Some(at);
             }
-            self.close(slot);
-        } else if flow.received + flow.lost == flow.spec.bytes {
+        }
+        if last {
+            if whole {
+                self.finished += 1;
+                if at >= self.measure_from {
+                    self.completion_times.push(at - start);
+                }
+            }
             self.close(slot);
         }
     }
 
     /// A packet of `ip` bytes has been dropped.
-    #[inline]
     pub fn lose(&mut self, slot: u32, ip: u64) {
         let flow = &mut self.slots[slot as usize];
-        flow.lost += ip;
-        if flow.received + flow.lost == flow.spec.bytes {
+        flow.outstanding -= ip;
+        flow.lossy = true;
+        let last = flow.outstanding == 0;
+        if self.detailed {
+            self.details[slot as usize].lost += ip;
+        }
+        if last {
             self.close(slot);
         }
     }
 
+    #[inline]
     fn close(&mut self, slot: u32) {
-        let flow = &self.slots[slot as usize];
         if let Some(rows) = &mut self.rows {
-            rows.push(row(flow));
+            rows.push(row(&self.slots[slot as usize], &self.details[slot as usize]));
         }
         self.live -= 1;
         self.free.push(slot);
     }
 
-    /// Every flow under way.
-    pub fn live_flows(&self) -> impl Iterator<Item = &Flow> {
+    /// Every flow under way, by slot.
+    pub fn live_flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
         let mut free = vec![false; self.slots.len()];
         for &slot in &self.free {
             free[slot as usize] = true;
         }
-        self.slots.iter().zip(free).filter(|(_, free)| !free).map(|(flow, _)| flow)
+        self.slots.iter().enumerate().filter(move |(slot, _)| !free[*slot])
     }
 
     /// Rows of every flow that has started, in order of their ids.
     pub fn into_rows(self) -> Vec<FlowRow> {
-        let live: Vec<FlowRow> = self.live_flows().map(row).collect();
-        let Some(mut rows) = self.rows else { return Vec::new() };
+        if self.rows.is_none() {
+            return Vec::new();
+        }
+        let live: Vec<FlowRow> =
+            self.live_flows().map(|(slot, flow)| row(flow, &self.details[slot])).collect();
+        let mut rows = self.rows.unwrap_or_default();
         rows.extend(live);
         rows.sort_unstable_by_key(|r| r.flow_id);
         rows
@@ -205,24 +264,25 @@ impl CompletionTimes {
     }
 }
 
-fn row(flow: &Flow) -> FlowRow {
-    let sent_bytes = flow.spec.bytes - flow.remaining;
+fn row(flow: &Flow, details: &Details) -> FlowRow {
+    let spec = &details.spec;
+    let sent_bytes = spec.bytes - flow.remaining;
     FlowRow {
-        flow_id: flow.spec.id,
-        pattern: flow.spec.pattern,
-        src: flow.spec.src,
-        dst: flow.spec.dst,
-        tc: flow.spec.tc,
-        bytes: flow.spec.bytes,
-        start: flow.spec.start,
-        end: flow.end,
+        flow_id: spec.id,
+        pattern: spec.pattern,
+        src: spec.src,
+        dst: spec.dst,
+        tc: spec.tc,
+        bytes: spec.bytes,
+        start: spec.start,
+        end: details.end,
         // Every packet but a flow's last one is full.
-        sent_packets: sent_bytes.div_ceil(u64::from(flow.spec.packet)),
+        sent_packets: sent_bytes.div_ceil(u64::from(spec.packet)),
         sent_bytes,
-        received_packets: flow.received_packets,
-        received_bytes: flow.received,
+        received_packets: details.received_packets,
+        received_bytes: spec.bytes - flow.outstanding - details.lost,
         received_trimmed: 0,
-        received_ce: flow.received_ce,
+        received_ce: details.received_ce,
     }
 }
 

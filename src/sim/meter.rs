@@ -5,6 +5,7 @@
 //! a gauge is touched when its value changes and when an interval in which it held something ends.
 
 use super::observe::{BuffId, Occupancy};
+use num_traits::{AsPrimitive, PrimInt};
 
 /// How much a job measures, chosen at compile time.
 pub trait Depth {
@@ -38,12 +39,15 @@ impl Depth for Everything {
 }
 
 /// One measured value over the current piece of an interval.
+///
+/// `W` holds a value: 32 bits for the counters of a port, none of which exceeds the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Gauge {
-    value: u64,
-    min: u64,
-    max: u64,
-    count: u64,
+struct Gauge<W> {
+    value: W,
+    min: W,
+    max: W,
+    /// Changes; a piece is short enough for 32 bits.
+    count: u32,
     /// Sum of change × (time − start of the piece), modulo 2^64: the integral is
     /// value × length − this, exact while it stays below 2^64 ([`Gauges::span`]).
     moment: u64,
@@ -55,16 +59,28 @@ struct Gauge {
 /// No earlier piece.
 const NONE: u32 = u32::MAX;
 
-impl Gauge {
-    const ZERO: Gauge =
-        Gauge { value: 0, min: 0, max: 0, count: 0, moment: 0, earlier: NONE, active: false };
+/// A width of values.
+pub trait Width: PrimInt + AsPrimitive<u64> {}
+impl Width for u32 {}
+impl Width for u64 {}
+
+impl<W: Width> Gauge<W>
+where
+    u64: AsPrimitive<W>,
+{
+    fn zero() -> Gauge<W> {
+        let zero = W::zero();
+        let (count, moment, earlier, active) = (0, 0, NONE, false);
+        Gauge { value: zero, min: zero, max: zero, count, moment, earlier, active }
+    }
 
     #[inline]
-    fn change(&mut self, new: u64, since_start: u64) {
-        let change = new.wrapping_sub(self.value);
+    fn change(&mut self, new: u64, since_start: u64) -> W {
+        let change = new.wrapping_sub(self.value.as_());
         self.moment = self.moment.wrapping_add(change.wrapping_mul(since_start));
-        self.value = new;
+        self.value = new.as_();
         self.count += 1;
+        self.value
     }
 
     fn close(&self, sim_time: u64, length: u64, limit: u64) -> Occupancy {
@@ -72,10 +88,10 @@ impl Gauge {
             sim_time,
             length,
             limit,
-            count: self.count,
-            min: self.min,
-            max: self.max,
-            integral: u128::from(self.value.wrapping_mul(length).wrapping_sub(self.moment)),
+            count: u64::from(self.count),
+            min: self.min.as_(),
+            max: self.max.as_(),
+            integral: u128::from(self.value.as_().wrapping_mul(length).wrapping_sub(self.moment)),
         }
     }
 
@@ -98,9 +114,9 @@ fn join(whole: &mut Occupancy, earlier: &Occupancy) {
 }
 
 /// A set of gauges that share intervals.
-#[derive(Debug, Clone, Default)]
-pub struct Gauges {
-    gauges: Vec<Gauge>,
+#[derive(Debug, Clone)]
+pub struct Gauges<W> {
+    gauges: Vec<Gauge<W>>,
     /// Gauges that hold something or changed in this interval.
     active: Vec<u32>,
     /// Earlier pieces of this interval.
@@ -111,24 +127,45 @@ pub struct Gauges {
     start: u64,
 }
 
-impl Gauges {
-    /// `count` gauges at 0, in an interval that starts at time 0.
-    pub fn new(count: usize) -> Gauges {
-        Gauges { gauges: vec![Gauge::ZERO; count], ..Gauges::default() }
-    }
+/// Longest piece of an interval, ps: 10 ms, so that changes can be counted in 32 bits.
+const LONGEST: u64 = 10_000_000_000;
 
-    /// The longest piece, ps, whose integrals are exact if no value exceeds `most`: longer
-    /// intervals have to be cut.
-    pub fn span(most: u64) -> u64 {
-        (u64::MAX / most.max(1)).max(1)
+/// The longest piece, ps, whose integrals are exact if no value exceeds `most` bytes: longer
+/// intervals have to be cut.
+pub fn span(most: u64) -> u64 {
+    (u64::MAX / most.max(1)).clamp(1, LONGEST)
+}
+
+impl<W: Width> Default for Gauges<W>
+where
+    u64: AsPrimitive<W>,
+{
+    fn default() -> Self {
+        Gauges::new(0)
+    }
+}
+
+impl<W: Width> Gauges<W>
+where
+    u64: AsPrimitive<W>,
+{
+    /// `count` gauges at 0, in an interval that starts at time 0.
+    pub fn new(count: usize) -> Gauges<W> {
+        Gauges {
+            gauges: vec![Gauge::zero(); count],
+            active: Vec::new(),
+            earlier: Vec::new(),
+            interval_start: 0,
+            start: 0,
+        }
     }
 
     /// The value rises.
     #[inline]
     pub fn rise(&mut self, index: usize, new: u64, now: u64) {
         let gauge = &mut self.gauges[index];
-        gauge.change(new, now - self.start);
-        gauge.max = gauge.max.max(new);
+        let value = gauge.change(new, now - self.start);
+        gauge.max = gauge.max.max(value);
         if !gauge.active {
             gauge.active = true;
             self.active.push(index as u32);
@@ -139,21 +176,21 @@ impl Gauges {
     #[inline]
     pub fn fall(&mut self, index: usize, new: u64, now: u64) {
         let gauge = &mut self.gauges[index];
-        gauge.change(new, now - self.start);
-        gauge.min = gauge.min.min(new);
+        let value = gauge.change(new, now - self.start);
+        gauge.min = gauge.min.min(value);
     }
 
     /// The value changes by a signed amount.
     #[inline]
     pub fn add(&mut self, index: usize, change: i64, now: u64) {
-        let new = self.gauges[index].value.wrapping_add_signed(change);
+        let new = self.gauges[index].value.as_().wrapping_add_signed(change);
         if change < 0 { self.fall(index, new, now) } else { self.rise(index, new, now) }
     }
 
     /// Largest value of each gauge since the interval or the last cut started, for those that
     /// held something.
     pub fn peaks(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.active.iter().map(|&i| (i as usize, self.gauges[i as usize].max))
+        self.active.iter().map(|&i| (i as usize, self.gauges[i as usize].max.as_()))
     }
 
     /// Cuts the interval without ending it: peaks start again at the values held, while the
@@ -198,7 +235,7 @@ impl Gauges {
         let (whole, piece) = (now - self.interval_start, now - self.start);
         if whole > 0 {
             let earlier = &self.earlier;
-            let mut emit = |index: usize, gauge: &Gauge| {
+            let mut emit = |index: usize, gauge: &Gauge<W>| {
                 let mut occupancy = gauge.close(now, piece, limit(index));
                 if let Some(earlier) = earlier.get(gauge.earlier as usize) {
                     join(&mut occupancy, earlier);
@@ -221,7 +258,7 @@ impl Gauges {
             let gauge = &mut gauges[index as usize];
             gauge.restart();
             gauge.earlier = NONE;
-            gauge.active = gauge.value > 0;
+            gauge.active = gauge.value > W::zero();
             gauge.active
         });
         self.interval_start = now;
@@ -240,7 +277,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn rows(gauges: &mut Gauges, now: u64, zeros: bool) -> Vec<(usize, Occupancy)> {
+    fn rows(gauges: &mut Gauges<u32>, now: u64, zeros: bool) -> Vec<(usize, Occupancy)> {
         let mut out = Vec::new();
         gauges.close(now, zeros, |_| 9, |index, o| out.push((index, o)));
         out
@@ -248,7 +285,7 @@ mod tests {
 
     #[test]
     fn extremes_count_the_value_at_the_start() {
-        let mut g = Gauges::new(2);
+        let mut g = Gauges::<u32>::new(2);
         g.rise(1, 100, 10);
         g.fall(1, 40, 30);
         let first = rows(&mut g, 50, false);
@@ -274,7 +311,7 @@ mod tests {
             for (i, (gauge, value)) in changes.iter().enumerate() {
                 at[(i as u64 % end) as usize].push((*gauge, *value));
             }
-            let mut g = Gauges::new(3);
+            let mut g = Gauges::<u32>::new(3);
             // values[gauge]: the value over each ps, extremes seen in it, changes in it
             let mut values = [0u64; 3];
             let (mut min, mut max, mut count, mut sum) = ([0u64; 3], [0u64; 3], [0u64; 3], [0u128; 3]);

@@ -85,8 +85,10 @@ fn scenario(case: &Value) -> Scenario {
             rate: f["rate_bps"].as_u64().filter(|&r| r > 0).map(BitRate),
         })
         .collect();
-    let mut nic = poolsweep::scenario::Nic::default();
-    nic.ignore_pfc = case["ignore_pfc"].as_bool().unwrap_or(false);
+    let nic = poolsweep::scenario::Nic {
+        ignore_pfc: case["ignore_pfc"].as_bool().unwrap_or(false),
+        ..Default::default()
+    };
     Scenario {
         duration: Ps(n(&case["duration_ps"])),
         until: Default::default(),
@@ -126,6 +128,9 @@ fn buff(id: BuffId) -> &'static str {
     }
 }
 
+/// Node, port, class, pool and reason.
+type DropKey = (u32, u32, u8, u8, &'static str);
+
 /// Differences between what was measured and what is expected, in words.
 fn differences(got: &Observations, want: &Value) -> Vec<String> {
     let mut bad = Vec::new();
@@ -135,7 +140,7 @@ fn differences(got: &Observations, want: &Value) -> Vec<String> {
         }
     };
     // Drops by node, port, class, pool and reason.
-    let mut drops: BTreeMap<(u32, u32, u8, u8, &str), (u64, u64)> = BTreeMap::new();
+    let mut drops: BTreeMap<DropKey, (u64, u64)> = BTreeMap::new();
     for d in &got.drops {
         let sum = drops.entry((d.node, d.port, d.tc, d.pool, d.reason.name())).or_default();
         sum.0 += d.packets;

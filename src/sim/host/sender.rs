@@ -280,7 +280,7 @@ impl Sender {
         }
         let slot = turn.flows[0];
         let flow = flows.get_mut(slot);
-        let size = u64::from(flow.spec.packet);
+        let size = u64::from(flow.packet);
         // Not its last packet: those are full, and it stays in turn.
         if flow.remaining <= size {
             return None;
@@ -288,11 +288,11 @@ impl Sender {
         flow.remaining -= size;
         let packet = Packet {
             flow: slot,
-            dst: flow.spec.dst,
+            dst: flow.dst,
             ip: size as u16,
             in_port: 0,
             tc,
-            ect: flow.spec.ect,
+            ect: flow.ect,
             ce: false,
         };
         let following = flow.remaining.min(size) + ETHERNET_BYTES;
@@ -420,7 +420,7 @@ impl Sender {
             // One flow of one packet: it need not take a turn.
             let spec = *only;
             self.starting.clear();
-            let slot = flows.open(spec);
+            let slot = flows.open(&spec);
             flows.get_mut(slot).remaining = 0;
             self.fetch(flows, source);
             let (ip, FlowStart { dst, tc, ect, .. }) = (spec.bytes as u16, spec);
@@ -473,18 +473,20 @@ impl Sender {
         let turn = &mut self.turns[usize::from(tc & 7)];
         let slot = turn.flows[place];
         let flow = flows.get_mut(slot);
-        let ip = flow.remaining.min(u64::from(flow.spec.packet));
+        let ip = flow.remaining.min(u64::from(flow.packet));
         flow.remaining -= ip;
-        let (ect, dst, rate) = (flow.spec.ect, flow.spec.dst, flow.spec.rate);
-        if flow.remaining == 0 {
+        let (ect, dst, capped) = (flow.ect, flow.dst, flow.capped);
+        let last = flow.remaining == 0;
+        if last {
             turn.flows.remove(place);
-            turn.capped -= usize::from(rate != 0);
+            turn.capped -= usize::from(capped);
             if turn.flows.is_empty() {
                 self.ready &= !(1 << tc);
             }
         } else {
-            if rate != 0 {
-                flow.due = start + spacing(ip + ETHERNET_BYTES, rate);
+            if capped {
+                let rate = flows.details(slot).spec.rate;
+                flows.get_mut(slot).due = start + spacing(ip + ETHERNET_BYTES, rate);
             }
             if turn.flows.len() > 1 {
                 turn.flows.remove(place);
@@ -505,7 +507,7 @@ impl Sender {
     fn join_slowly(&mut self, before: u64, flows: &mut FlowTable, source: &mut FlowSource) {
         while self.next_start < before {
             while let Some(spec) = self.starting.pop_front() {
-                let slot = flows.open(spec);
+                let slot = flows.open(&spec);
                 let turn = &mut self.turns[usize::from(spec.tc)];
                 turn.flows.push_back(slot);
                 turn.capped += usize::from(spec.rate != 0);
@@ -535,5 +537,5 @@ impl Sender {
 #[inline]
 fn next_wire(flows: &FlowTable, slot: u32) -> u64 {
     let flow = flows.get(slot);
-    flow.remaining.min(u64::from(flow.spec.packet)) + ETHERNET_BYTES
+    flow.remaining.min(u64::from(flow.packet)) + ETHERNET_BYTES
 }

@@ -49,7 +49,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 self.now
             ));
         }
-        let live: u64 = flow.map(|f| f.spec.bytes - f.remaining - f.received - f.lost).sum();
+        let live: u64 = flow.map(|(_, f)| f.outstanding - f.remaining).sum();
         if live != inside {
             return Err(format!("flows miss {live} B, {inside} B are inside"));
         }

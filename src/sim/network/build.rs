@@ -12,7 +12,7 @@ use crate::sim::flows::FlowTable;
 use crate::sim::host::receiver::{Receiver, ReceiverSettings};
 use crate::sim::host::sender::Sender;
 use crate::sim::link::Line;
-use crate::sim::meter::{Depth, Gauges};
+use crate::sim::meter::{Depth, Gauges, span};
 use crate::sim::observe::Observations;
 use crate::sim::packet::{Frame, PfcFrame};
 use crate::sim::random::Seeds;
@@ -92,7 +92,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let host_rate = |host: u32| hosts[host as usize].line().rate;
         let source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
         let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
-        let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.needs_hashes());
+        let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.has_choices());
         flows.measure_from = scenario.warm_up.0;
         flows.start_before = scenario.duration.0;
         let end_time = scenario.duration.0;
@@ -219,7 +219,7 @@ fn switches<M>(
         plan.limits.push(limits);
         plan.sizes.push((sizes, startup.total));
         // No counter exceeds the buffer and a full headroom of every port in every pool.
-        plan.span = Gauges::span(9 * startup.total);
+        plan.span = span(9 * startup.total);
         let stream = seeds.switch_stream(switch.node, "ecn");
         made.push(Switch {
             manager: manager(&startup, ports),

@@ -92,8 +92,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         };
         let out_local = self.routes.single(s, packet.dst).unwrap_or_else(|| {
-            let flow = self.flows.get(packet.flow);
-            self.routes.port(s, packet.dst, flow.spec.id, flow.hashes)
+            let details = self.flows.details(packet.flow);
+            self.routes.port(s, packet.dst, details.spec.id, details.hashes)
         });
         let switch = &mut self.switches[s];
         let out = switch.first_port + out_local;

@@ -134,8 +134,8 @@ pub struct Network<M, E, D> {
     switch_response: u64,
 
     // Measurement.
-    gauges: Gauges,
-    switch_gauges: Gauges,
+    gauges: Gauges<u32>,
+    switch_gauges: Gauges<u64>,
     tally: Tally,
     plan: Plan,
     interval_start: u64,

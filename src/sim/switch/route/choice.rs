@@ -40,7 +40,7 @@ pub struct Forwarding {
     routes: Routes,
     method: EcmpHashMethod,
     salted: Vec<Salted>,
-    hashed: bool,
+    choices: bool,
     /// By switch and host: the only port, or [`SEVERAL`]. Empty in networks too large for it.
     direct: Vec<u16>,
     hosts: usize,
@@ -68,10 +68,9 @@ impl Forwarding {
                 Salted { salt, crc: any.crc32(salt) ^ any.crc32(0) }
             })
             .collect();
-        let several = (0..network.switches.len())
+        let choices = (0..network.switches.len())
             .flat_map(|switch| routes.sets_of(switch))
             .any(|set| routes.members(super::SetId(set)).len() > 1);
-        let hashed = several && !matches!(method, EcmpHashMethod::FlowId | EcmpHashMethod::Dpr);
         let hosts = network.hosts as usize;
         let direct = if network.switches.len() * hosts <= DIRECT_LIMIT {
             let pairs = (0..network.switches.len())
@@ -84,7 +83,7 @@ impl Forwarding {
         } else {
             Vec::new()
         };
-        Ok(Forwarding { routes, method, salted, hashed, direct, hosts })
+        Ok(Forwarding { routes, method, salted, choices, direct, hosts })
     }
 
     /// The port, local to switch `switch`, by which host `dst` is reached where there is no
@@ -97,9 +96,9 @@ impl Forwarding {
         }
     }
 
-    /// Whether flows need their [`FlowHashes`].
-    pub fn needs_hashes(&self) -> bool {
-        self.hashed
+    /// Whether some switch has a choice for some destination.
+    pub fn has_choices(&self) -> bool {
+        self.choices
     }
 
     /// The port, local to switch `switch`, by which a flow leaves it.
