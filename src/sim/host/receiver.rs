@@ -52,10 +52,10 @@ impl Receiver {
 
     /// A packet arrives: whether it fits, whether the server was idle, and what to signal.
     pub fn arrive(&mut self, packet: Packet) -> (bool, bool, Signal) {
-        let class = usize::from(packet.tc);
-        let ip = u64::from(packet.ip);
+        let class = usize::from(packet.tc());
+        let ip = packet.ip();
         let mut signal = Signal::None;
-        let bit = 1u8 << packet.tc;
+        let bit = 1u8 << packet.tc();
         let would_hold = self.held[class] + ip;
         if self.settings.pfc_classes & bit != 0
             && self.paused & bit == 0
@@ -74,15 +74,15 @@ impl Receiver {
 
     /// Service time of the packet at the head, ps.
     pub fn service_time(&self) -> Option<u64> {
-        self.waiting.front().map(|p| spacing(u64::from(p.ip), self.settings.rate))
+        self.waiting.front().map(|p| spacing(p.ip(), self.settings.rate))
     }
 
     /// The packet at the head has been served; what to signal for its class.
     pub fn serve(&mut self) -> Option<(Packet, Signal)> {
         let packet = self.waiting.pop_front()?;
-        let class = usize::from(packet.tc);
-        self.held[class] -= u64::from(packet.ip);
-        let bit = 1u8 << packet.tc;
+        let class = usize::from(packet.tc());
+        self.held[class] -= packet.ip();
+        let bit = 1u8 << packet.tc();
         let mut signal = Signal::None;
         if self.paused & bit != 0
             && self.held[class] as f64 <= self.threshold(self.settings.xon[class])
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn packet(ip: u16) -> Packet {
-        Packet { flow: 0, dst: 0, ip, in_port: 0, tc: 1, ect: false, ce: false }
+        Packet::new(0, 0, ip, 1, false)
     }
 
     #[test]

@@ -224,7 +224,7 @@ impl Sender {
         if let Some(Frame::Data(packet)) = self.last
             && self.free_at >= now
         {
-            flows.get_mut(packet.flow).remaining += u64::from(packet.ip);
+            flows.get_mut(packet.flow()).remaining += packet.ip();
         }
     }
 
@@ -264,7 +264,7 @@ impl Sender {
     /// The common case of [`Sender::send_announced`] and [`Sender::announce`] in one: the only
     /// flow in turn of its class sends a packet, and has another one to send next. Gives the
     /// packet and the end of the next one; `None`: nothing has happened.
-    #[inline]
+    #[inline(always)]
     pub fn send_and_announce(&mut self, flows: &mut FlowTable) -> Option<(Packet, u64)> {
         let next = self.announced.as_mut()?;
         let Choice::Joined(tc, 0) = next.choice else { return None };
@@ -286,15 +286,7 @@ impl Sender {
             return None;
         }
         flow.remaining -= size;
-        let packet = Packet {
-            flow: slot,
-            dst: flow.dst,
-            ip: size as u16,
-            in_port: 0,
-            tc,
-            ect: flow.ect,
-            ce: false,
-        };
+        let packet = Packet::new(slot, flow.dst, size as u16, tc, flow.ect);
         let following = flow.remaining.min(size) + ETHERNET_BYTES;
         self.frames += 1;
         self.wire += size + ETHERNET_BYTES;
@@ -424,7 +416,7 @@ impl Sender {
             flows.get_mut(slot).remaining = 0;
             self.fetch(flows, source);
             let (ip, FlowStart { dst, tc, ect, .. }) = (spec.bytes as u16, spec);
-            return Frame::Data(Packet { flow: slot, dst, ip, in_port: 0, tc, ect, ce: false });
+            return Frame::Data(Packet::new(slot, dst, ip, tc, ect));
         }
         self.join_before(at + 1, flows, source);
         let sendable = self.ready & !self.paused;
@@ -493,7 +485,7 @@ impl Sender {
                 turn.flows.push_back(slot);
             }
         }
-        Frame::Data(Packet { flow: slot, dst, ip: ip as u16, in_port: 0, tc, ect, ce: false })
+        Frame::Data(Packet::new(slot, dst, ip as u16, tc, ect))
     }
 
     /// Lets every flow that starts before `before` join its turn, in order.

@@ -27,17 +27,17 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             };
             let queues = p.queues.iter().flatten().copied();
             for packet in queues.chain(sending) {
-                let pool = switch.manager.pool_of(packet.tc);
+                let pool = switch.manager.pool_of(packet.tc());
                 queued[port * stride + pool] += packet.charged();
-                let from = switch.first_port + usize::from(packet.in_port);
+                let from = switch.first_port + packet.in_port();
                 brought[from * stride + pool] += packet.charged();
-                inside += u64::from(packet.ip);
+                inside += packet.ip();
             }
         }
         let in_flight = self.ports.iter().map(|p| &p.inbound).chain(&self.host_inbound).flatten();
         inside += in_flight
             .filter_map(|(_, frame)| match frame {
-                Frame::Data(packet) => Some(u64::from(packet.ip)),
+                Frame::Data(packet) => Some(packet.ip()),
                 Frame::Pfc(_) => None,
             })
             .sum::<u64>();

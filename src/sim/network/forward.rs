@@ -73,37 +73,37 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn data_arrival(&mut self, port: usize, mut packet: Packet) {
         let at = &self.ports[port];
         let (s, local) = (at.switch as usize, at.local);
-        packet.in_port = local;
+        packet = packet.arrived_by(local);
         let (local, bytes) = (usize::from(local), packet.charged());
         self.tally.hops += 1;
         let switch = &mut self.switches[s];
-        let arrival = switch.manager.arrive(local, packet.tc, bytes);
+        let arrival = switch.manager.arrive(local, packet.tc(), bytes);
         if arrival.pause {
-            self.send_pause(port, packet.tc);
+            self.send_pause(port, packet.tc());
         }
         let place = match arrival.admitted {
             Ok(place) => place,
             Err(reason) => {
                 // A port that had paused charges headroom: a full pool means it had not.
                 let unpaused = reason == DropReason::IngressPool
-                    && self.switches[s].manager.lossless(packet.tc);
+                    && self.switches[s].manager.lossless(packet.tc());
                 self.drop_packet(port, packet, reason, unpaused);
                 return;
             }
         };
-        let out_local = self.routes.single(s, packet.dst).unwrap_or_else(|| {
-            let details = self.flows.details(packet.flow);
-            self.routes.port(s, packet.dst, details.spec.id, details.hashes)
+        let out_local = self.routes.single(s, packet.dst()).unwrap_or_else(|| {
+            let details = self.flows.details(packet.flow());
+            self.routes.port(s, packet.dst(), details.spec.id, details.hashes)
         });
         let switch = &mut self.switches[s];
         let out = switch.first_port + out_local;
-        match switch.manager.enqueue(local, out_local, packet.tc, bytes, place) {
+        match switch.manager.enqueue(local, out_local, packet.tc(), bytes, place) {
             Ok(enqueued) => {
-                let pool = switch.manager.pool_of(packet.tc);
+                let pool = switch.manager.pool_of(packet.tc());
                 let to = &mut self.ports[out];
                 switch.marker.admit(&mut to.averages[pool & 7], enqueued.queue);
-                to.queues[usize::from(packet.tc & 7)].push_back(packet);
-                to.ready |= 1 << (packet.tc & 7);
+                to.queues[usize::from(packet.tc() & 7)].push_back(packet);
+                to.ready |= 1 << (packet.tc() & 7);
                 let idle = !to.busy;
                 self.measure_admission(port, out, pool, bytes, place, enqueued);
                 if idle {
@@ -121,11 +121,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let (frame, peer, s) = (sent.sending, sent.peer, sent.switch as usize);
         let at = self.now + sent.line.delay;
         if let Frame::Data(packet) = frame {
-            let (in_port, local) = (usize::from(packet.in_port), usize::from(sent.local));
+            let (in_port, local) = (packet.in_port(), usize::from(sent.local));
             let bytes = packet.charged();
             let switch = &mut self.switches[s];
-            let departed = switch.manager.depart(in_port, local, packet.tc, bytes);
-            let pool = switch.manager.pool_of(packet.tc);
+            let departed = switch.manager.depart(in_port, local, packet.tc(), bytes);
+            let pool = switch.manager.pool_of(packet.tc());
             let from = switch.first_port + in_port;
             self.measure_departure(from, port, pool, bytes, departed);
             if departed.resume {
@@ -148,13 +148,17 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 }
             }
         }
-        self.start_next(port);
+        self.start_next_inline(port);
     }
 
     /// A port that is free picks its next frame: PFC first, then the highest class that is not
     /// held.
-    #[inline]
     pub(super) fn start_next(&mut self, port: usize) {
+        self.start_next_inline(port);
+    }
+
+    #[inline(always)]
+    fn start_next_inline(&mut self, port: usize) {
         let p = &mut self.ports[port];
         let slot = self.ranks.tx_slot(port);
         let frame = if p.pfc_waits {
@@ -174,13 +178,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if queue.is_empty() {
                 p.ready &= !(1 << tc);
             }
-            if packet.ect {
+            if packet.ect() {
                 let switch = &mut self.switches[p.switch as usize];
-                let pool = switch.manager.pool_of(packet.tc);
-                if switch.marker.marks(p.averages[pool & 7], pool) && !packet.ce {
-                    packet.ce = true;
+                let pool = switch.manager.pool_of(packet.tc());
+                if switch.marker.marks(p.averages[pool & 7], pool) && !packet.ce() {
+                    packet.mark();
                     self.tally.marks += 1;
-                    self.pauses.mark(self.hosts.len() + port, packet.tc);
+                    self.pauses.mark(self.hosts.len() + port, packet.tc());
                 }
             }
             Frame::Data(packet)
@@ -264,9 +268,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         unpaused: bool,
     ) {
         let place = self.hosts.len() + port;
-        self.tally.drop(self.now, place, packet.tc, reason, packet.charged(), unpaused);
-        self.tally.dropped_ip += u64::from(packet.ip);
-        self.flows.lose(packet.flow, u64::from(packet.ip));
+        self.tally.drop(self.now, place, packet.tc(), reason, packet.charged(), unpaused);
+        self.tally.dropped_ip += packet.ip();
+        self.flows.lose(packet.flow(), packet.ip());
         self.done(self.now);
     }
 

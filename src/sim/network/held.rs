@@ -39,9 +39,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 _ => None,
             };
             for packet in queued.chain(sending) {
-                if switch.manager.lossless(packet.tc) {
-                    let from = switch.first_port + usize::from(packet.in_port);
-                    inside[from * 8 + switch.manager.pool_of(packet.tc)] = true;
+                if switch.manager.lossless(packet.tc()) {
+                    let from = switch.first_port + packet.in_port();
+                    inside[from * 8 + switch.manager.pool_of(packet.tc())] = true;
                 }
             }
         }

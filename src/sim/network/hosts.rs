@@ -65,7 +65,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     }
                     self.deliver(packet, at);
                 } else {
-                    self.tally.beyond_end += u64::from(packet.ip);
+                    self.tally.beyond_end += packet.ip();
                 }
             }
             frame => {
@@ -87,8 +87,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A packet has reached its host, and its pool if there is one.
     #[inline]
     fn accept(&mut self, packet: Packet, at: u64) {
-        self.tally.deliver(u64::from(packet.ip), at);
-        self.flows.receive(packet.flow, u64::from(packet.ip), packet.ce, at);
+        self.tally.deliver(packet.ip(), at);
+        self.flows.receive(packet.flow(), packet.ip(), packet.ce(), at);
     }
 
     /// A frame arrives at a host that looks at it.
@@ -107,12 +107,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let Some(receiver) = &mut self.receivers[h] else { return };
                 let (fits, was_idle, signal) = receiver.arrive(packet);
                 let service = receiver.service_time();
-                self.signal(host, packet.tc, signal, Kind::HostArrival);
+                self.signal(host, packet.tc(), signal, Kind::HostArrival);
                 if !fits {
-                    let (reason, bytes) = (DropReason::NicReceivePool, u64::from(packet.ip));
-                    self.tally.drop(self.now, h, packet.tc, reason, bytes, false);
+                    let (reason, bytes) = (DropReason::NicReceivePool, packet.ip());
+                    self.tally.drop(self.now, h, packet.tc(), reason, bytes, false);
                     self.tally.dropped_ip += bytes;
-                    self.flows.lose(packet.flow, bytes);
+                    self.flows.lose(packet.flow(), bytes);
                     self.done(self.now);
                 } else {
                     self.in_service += 1;
@@ -137,7 +137,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let Some((packet, signal)) = receiver.serve() else { return };
         let next = receiver.service_time();
         self.serve_after(host, next);
-        self.signal(host, packet.tc, signal, Kind::Service);
+        self.signal(host, packet.tc(), signal, Kind::Service);
         self.in_service -= 1;
         self.done(self.now);
     }
