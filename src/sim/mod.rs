@@ -30,7 +30,7 @@ use traffic::Traces;
 ///
 /// # Errors
 ///
-/// A scenario that [`crate::scenario::check`] would refuse.
+/// A scenario that [`crate::scenario::check()`] would refuse.
 pub fn run(scenario: &Scenario, seeds: Seeds, traces: &Traces) -> Result<Observations, SimError> {
     run_with::<WinnerTree>(scenario, seeds, traces)
 }

@@ -271,7 +271,7 @@ impl Sender {
         let turn = &mut self.turns[usize::from(tc & 7)];
         let free_at = next.end;
         // No class above it has flows, not even flows that wait for their cap.
-        let undisturbed = (self.ready & !self.paused) >> tc == 1
+        let undisturbed = (self.ready & !self.paused) >> (tc & 7) == 1
             && turn.capped == 0
             && self.next_start >= free_at
             && self.settled <= free_at

@@ -1,6 +1,6 @@
 //! The network of one job: hosts, switches, links and the loop that drives them.
 //!
-//! Owns all state of a running job. One file a concern: [`build`] lays it out, [`drive`] is the
+//! Owns all state of a running job. One file a concern: `build` lays it out, `drive` is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
 //! what is measured, `held` what stands in the buffers, `audit` checks conservation. Generic over
 //! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
