@@ -300,8 +300,8 @@ pub struct FlowRow {
     pub received_ce: u64,
 }
 
-/// Headline results of a job; a warm-up is left out of everything but `end`, `end_time`, the
-/// flows' counts, `stuck_pauses` and `events`.
+/// Headline results of a job. A warm-up is left out of everything but `end`, `end_time`,
+/// `flows_unfinished`, `stuck_pauses` and `events`; completed flows count by when they complete.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Totals {
     /// How the job ended.
@@ -316,7 +316,7 @@ pub struct Totals {
     pub dropped_bytes: u64,
     /// Time of the first drop.
     pub first_drop: Option<u64>,
-    /// Lossless packets dropped on arrival while their port had not paused the pool.
+    /// Lossless packets dropped on arrival at a port that had not paused the pool before them.
     pub drops_without_pause: u64,
     /// Largest ingress occupancy of a port and pool.
     pub peak_ingress: u64,
@@ -352,12 +352,13 @@ pub struct Totals {
     pub fct_p99: Option<u64>,
     /// Longest.
     pub fct_max: Option<u64>,
-    /// Flows that completed.
+    /// Flows that completed, after the warm-up.
     pub flows_finished: u64,
     /// Flows that started and did not complete.
     pub flows_unfinished: u64,
     /// Events handled: arrivals and ends of serialization at switches, PFC and service events.
     pub events: u64,
-    /// Packets through switches: one packet through one switch is one hop.
+    /// Packets that arrived at switches, dropped ones included: one packet at one switch is one
+    /// hop.
     pub packet_hops: u64,
 }

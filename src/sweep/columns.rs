@@ -114,8 +114,25 @@ impl Columns {
 
     /// The finished columns.
     pub fn finish(self) -> Vec<Column> {
-        let done = |g: Growing| Column { name: g.name, unit: g.unit, values: g.values };
+        let done = |g: Growing| {
+            let values = if g.unit.is_empty() { g.values } else { whole(g.values) };
+            Column { name: g.name, unit: g.unit, values }
+        };
         self.list.into_iter().map(done).collect()
+    }
+}
+
+/// Computed quantities as integers, if all of them are whole base units.
+fn whole(values: ColumnValues) -> ColumnValues {
+    // Up to here every whole number has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match values {
+        ColumnValues::Float(floats)
+            if floats.iter().flatten().all(|v| v.fract() == 0.0 && v.abs() < EXACT) =>
+        {
+            ColumnValues::Int(floats.into_iter().map(|v| v.map(|v| v as i64)).collect())
+        }
+        other => other,
     }
 }
 
@@ -223,5 +240,18 @@ fn put(values: &mut ColumnValues, value: Option<&Value>) {
         ColumnValues::FloatList(v) => {
             v.push(value.and_then(list).map(|items| items.iter().filter_map(real).collect()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_quantities_are_integers() {
+        let floats = ColumnValues::Float(vec![Some(20_500.0), None]);
+        assert_eq!(whole(floats), ColumnValues::Int(vec![Some(20_500), None]));
+        let floats = ColumnValues::Float(vec![Some(20_500.0), Some(0.5)]);
+        assert_eq!(whole(floats.clone()), floats);
     }
 }

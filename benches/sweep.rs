@@ -1,0 +1,128 @@
+//! Planning and running whole sweeps, as whole processes of the release build.
+//!
+//! `cargo bench --bench sweep [-- NAME]` prints the median over several runs of wall seconds and
+//! the largest resident size seen, for
+//!
+//! - `plan`: 100,000 points planned, and planned and written;
+//! - `threads`: 64 jobs on 1 and on 2 threads, and how many times faster 2 are.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const RUNS: usize = 5;
+
+/// 50 × 40 × 50 points: headroom, Xoff and alpha around one small incast.
+const PLAN: &str = "schema: 1
+name: plan-100k
+base:
+  duration: 10us
+  topology: {kind: single-switch, hosts: 9, rate: 400Gbps, delay: 500ns}
+  traffic:
+    - {pattern: incast, receiver: 0, senders: 8, bytes: 40KB, packet: 4000B, dscp: 8}
+axes:
+  HeadRoomPerPortLimit: {range: {from: 10KB, to: 255KB, step: 5KB}}
+  StaticPoolXoffThreshold: {range: {from: 100KB, to: 490KB, step: 10KB}}
+  LossyAlpha: {linspace: {from: 0.02, to: 1, count: 50}}
+derived:
+  StaticPoolXonThreshold: StaticPoolXoffThreshold * 0.5
+";
+
+/// 64 jobs of about a tenth of a second each, long and short mixed.
+const JOBS: &str = "schema: 1
+name: jobs-64
+base:
+  until: drained
+  duration: 1s
+  topology: {kind: single-switch, hosts: 33, rate: 400Gbps, delay: 500ns}
+  traffic:
+    - {pattern: incast, receiver: 0, senders: 8, bytes: 8MB, packet: 4000B, dscp: 8}
+axes:
+  senders: [8, 16, 24, 32]
+  bytes: [4MB, 8MB, 16MB, 32MB]
+  HeadRoomPerPortLimit: [64KB, 128KB, 192KB, 256KB]
+";
+
+struct Measured {
+    seconds: f64,
+    peak_kib: u64,
+}
+
+/// Largest resident size of a process so far, KiB.
+fn peak(child: &Child) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn run(arguments: &[&str]) -> Measured {
+    let start = Instant::now();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_poolsweep"))
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let mut peak_kib = 0;
+    let status = loop {
+        peak_kib = peak(&child).unwrap_or(0).max(peak_kib);
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(status.success(), "{arguments:?}: {status}");
+    Measured { seconds: start.elapsed().as_secs_f64(), peak_kib }
+}
+
+/// Median seconds and largest resident size over several runs.
+fn measure(what: &str, mut once: impl FnMut() -> Measured) -> f64 {
+    once();
+    let mut runs: Vec<Measured> = (0..RUNS).map(|_| once()).collect();
+    runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let (seconds, peak) = (runs[RUNS / 2].seconds, runs.iter().map(|r| r.peak_kib).max());
+    println!("  {what:<36} {seconds:>7.3} s, at most {} MiB", peak.unwrap_or(0) / 1024);
+    seconds
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a sweep file");
+    path
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+fn main() {
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("out");
+    let fresh = || {
+        let _ = std::fs::remove_dir_all(&out);
+    };
+    if wants("plan") {
+        println!("plan: 100,000 points");
+        let file = write(folder.path(), "plan.yaml", PLAN);
+        measure("planned", || run(&["plan", text(&file)]));
+        measure("planned and written", || {
+            fresh();
+            run(&["plan", text(&file), "--out", text(&out)])
+        });
+    }
+    if wants("threads") {
+        println!("threads: 64 jobs");
+        let file = write(folder.path(), "jobs.yaml", JOBS);
+        let on = |threads: &str| {
+            measure(&format!("{threads} thread(s)"), || {
+                fresh();
+                run(&["run", text(&file), "--out", text(&out), "--threads", threads])
+            })
+        };
+        let (one, two) = (on("1"), on("2"));
+        println!("  2 threads are {:.2} times as fast as 1", one / two);
+    }
+}
