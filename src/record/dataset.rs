@@ -105,10 +105,12 @@ impl Dataset {
     /// Those of [`Dataset::open_or_create`].
     pub fn open_or_create_with(path: impl Into<PathBuf>, fs: Arc<dyn Fs>) -> Result<Self> {
         let root = path.into();
-        if !is_marked(&root)? {
-            if !is_vacant(&root)? {
-                return Err(RecordError::NotADataset { path: root });
-            }
+        // Looked at twice: another process may have made it a dataset between the two looks.
+        let vacant = !is_marked(&root)? && is_vacant(&root)?;
+        if !vacant && !is_marked(&root)? {
+            return Err(RecordError::NotADataset { path: root });
+        }
+        if vacant {
             fs.create_dir(&root).map_err(RecordError::io("create folder", &root))?;
             let marker = Marker { format: FORMAT.to_owned(), schema_version: SCHEMA_VERSION };
             // A struct of a text and a number has no way to fail.
