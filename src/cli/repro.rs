@@ -63,7 +63,7 @@ pub fn run(args: &ReproArgs, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn print_row(row: &JobRow, out: &mut dyn Write) -> Result<(), Failure> {
     let schema = row.row.schema();
-    for field in schema.fields().iter().filter(|field| field.name() != "scenario") {
+    for field in schema.fields().iter().filter(|field| field.name() != "scenario_json") {
         if let Some(value) = texts(&row.row, field.name())(0) {
             let unit = match field.metadata().get("unit").map(String::as_str) {
                 None | Some("1" | "") => String::new(),

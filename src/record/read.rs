@@ -113,7 +113,7 @@ impl Dataset {
             tables: TableSet::from_list(word("tables")?),
             interval: Ps(value(&row, "interval_ps").ok_or_else(|| bad("interval_ps"))?),
             zeros: truth(&row, "zeros").ok_or_else(|| bad("zeros"))?,
-            scenario: text(&row, "scenario").ok_or_else(|| bad("scenario"))?,
+            scenario: text(&row, "scenario_json").ok_or_else(|| bad("scenario_json"))?,
             row,
         })
     }

@@ -201,7 +201,7 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
     let zeros = records.iter().map(|r| Some(r.zeros));
     columns.push("zeros", Arc::new(zeros.collect::<BooleanArray>()));
     let scenarios = records.iter().map(|r| r.scenario.as_str());
-    columns.push("scenario", Arc::new(StringArray::from_iter_values(scenarios)));
+    columns.push("scenario_json", Arc::new(StringArray::from_iter_values(scenarios)));
     columns.finish()
 }
 

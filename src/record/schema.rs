@@ -308,7 +308,7 @@ const JOBS: &[Column] = &[
     word("tables", "tables that hold the rows of this job, with commas"),
     int("interval_ps", "ps", "length of the recorded intervals"),
     column(Kind::Bool, "zeros", "", "whether rows of nothing were recorded too"),
-    text("scenario", "the resolved scenario as JSON, in B, bit/s and ps"),
+    text("scenario_json", "the resolved scenario as JSON, in B, bit/s and ps"),
 ];
 
 const PORT_BUFFERS: &[Column] = &[
