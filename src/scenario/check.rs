@@ -15,6 +15,7 @@ use super::Scenario;
 use super::links::{LinkKind, Outline, SwitchKind, Tier};
 use super::offered::Offered;
 use super::startup::Startup;
+use crate::units::Ps;
 use std::fmt;
 
 pub use limits::MAX_TIME;
@@ -138,7 +139,15 @@ fn refuse(scenario: &Scenario, offered: &Offered) -> (Report, Option<(Outline, V
     let mut report = Report::default();
     limits::check(scenario, &mut report);
     let outline = match Outline::new(scenario) {
-        Ok(outline) => Some(outline),
+        Ok(outline) => {
+            let (duration, longest) = (scenario.duration, outline.longest_duration());
+            if duration.0 > longest && duration.0 <= limits::MAX_TIME {
+                let ports = outline.port_count();
+                let rule = format!("at most {} with {ports} switch ports", Ps(longest));
+                report.refuse("duration", duration, rule);
+            }
+            Some(outline)
+        }
         Err(e) => {
             report.refuse(e.attribute, e.value, e.rule);
             None

@@ -171,6 +171,12 @@ pub fn network(scenario: &Scenario) -> Result<NetworkPlan, LinksError> {
     Ok(Outline::new(scenario)?.network())
 }
 
+/// Bits of an event's key that hold its rank, for that many switch ports: two ranks a port and
+/// eight for rare events.
+pub fn rank_bits(switch_ports: u64) -> u32 {
+    64 - (2 * switch_ports + 8).leading_zeros()
+}
+
 /// How long a pause frame stops a link, ps: [`PAUSE_QUANTA`] × 512 bit at `rate` (bit/s, above 0),
 /// rounded up, plus the one-way delay. Saturates at rates below any allowed one.
 pub fn pause_time(rate: u64, delay: u64) -> u64 {
@@ -267,6 +273,23 @@ impl Outline {
     /// The distinct kinds of switches, lower tier first.
     pub fn switch_kinds(&self) -> impl Iterator<Item = SwitchKind> {
         std::iter::once(self.lower).chain(self.upper)
+    }
+
+    /// Number of switch ports.
+    pub fn port_count(&self) -> u64 {
+        self.switch_kinds().map(|kind| kind.count * u64::from(kind.ports())).sum()
+    }
+
+    /// The longest duration, ps: the time of an event shares 64 bits with its rank, and the
+    /// largest frame that starts before the end has to arrive within them.
+    pub fn longest_duration(&self) -> u64 {
+        const LARGEST_FRAME: u64 = 65_535 + 18;
+        let horizon = (u64::MAX >> rank_bits(self.port_count())) - 1;
+        let links = std::iter::once(self.host_links).chain(self.fabric_links);
+        let slack = links
+            .map(|link| (LARGEST_FRAME * 8_000_000_000_000).div_ceil(link.rate) + link.delay)
+            .max();
+        horizon.saturating_sub(slack.unwrap_or(0))
     }
 
     /// Number of links.
@@ -439,163 +462,4 @@ fn count(attribute: &'static str, value: u64, min: u64, max: u64) -> Result<(), 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scenario(topology: serde_json::Value) -> Scenario {
-        serde_json::from_value(serde_json::json!({
-            "duration": 1, "topology": topology, "traffic": [],
-        }))
-        .unwrap()
-    }
-
-    fn leaf_spine() -> Scenario {
-        scenario(serde_json::json!({
-            "kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 3, "spines": 2,
-            "links_per_spine": 2, "rate": 100_000_000_000u64, "delay": 100_000,
-            "fabric_rate": 40_000_000_000u64,
-        }))
-    }
-
-    #[test]
-    fn one_switch_has_host_i_on_port_i() {
-        let s = scenario(serde_json::json!({"kind": "single-switch", "hosts": 5}));
-        let n = network(&s).unwrap();
-        assert_eq!((n.hosts, n.links.len(), n.switches.len()), (5, 5, 1));
-        assert_eq!(n.switches[0].node, 5);
-        for (i, port) in n.switches[0].ports.iter().enumerate() {
-            let host = LinkEnd { node: i as u32, port: 0 };
-            assert_eq!(*port, PortPlan { link: i, peer: host, up: false });
-            let b = LinkEnd { node: 5, port: i as u32 };
-            assert_eq!(n.links[i], Link { a: host, b, rate: DEFAULT_RATE, delay: DEFAULT_DELAY });
-        }
-    }
-
-    #[test]
-    fn a_leaf_numbers_hosts_then_spines_then_parallel_links() {
-        let n = network(&leaf_spine()).unwrap();
-        assert_eq!((n.hosts, n.links.len(), n.switches.len()), (6, 6 + 8, 4));
-        let leaf = &n.switches[1];
-        assert_eq!(leaf.node, 7);
-        let peers: Vec<_> = leaf.ports.iter().map(|p| (p.peer.node, p.peer.port, p.up)).collect();
-        assert_eq!(
-            peers,
-            [
-                (3, 0, false),
-                (4, 0, false),
-                (5, 0, false),
-                (8, 2, true),
-                (8, 3, true),
-                (9, 2, true),
-                (9, 3, true),
-            ]
-        );
-        let spine = &n.switches[2];
-        let peers: Vec<_> = spine.ports.iter().map(|p| (p.peer.node, p.peer.port, p.up)).collect();
-        assert_eq!(peers, [(6, 3, false), (6, 4, false), (7, 3, false), (7, 4, false)]);
-    }
-
-    #[test]
-    fn both_ends_of_every_link_know_it() {
-        let n = network(&leaf_spine()).unwrap();
-        for switch in &n.switches {
-            for (number, port) in switch.ports.iter().enumerate() {
-                let own = LinkEnd { node: switch.node, port: number as u32 };
-                let link = n.links[port.link];
-                let expected = if port.up { (link.a, link.b) } else { (link.b, link.a) };
-                assert_eq!((own, port.peer), expected);
-            }
-        }
-        for (i, link) in n.links.iter().enumerate() {
-            let fabric = i >= 6;
-            assert_eq!(link.rate, if fabric { 40_000_000_000 } else { 100_000_000_000 });
-            assert_eq!(link.delay, 100_000, "fabric_delay defaults to the host links'");
-        }
-    }
-
-    #[test]
-    fn without_the_topologys_word_the_devices_count() {
-        let mut s = scenario(serde_json::json!({
-            "kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 1, "spines": 1,
-        }));
-        s.nic.interface.data_rate = Some(BitRate(200_000_000_000));
-        s.nic.medium.delay = Some(Ps(100_000));
-        s.switch.network_interface.uplink.data_rate = Some(BitRate(800_000_000_000));
-        s.switch.network_interface.medium.delay = Some(Ps(700_000));
-        let o = Outline::new(&s).unwrap();
-        assert_eq!((o.host_links.rate, o.host_links.delay), (200_000_000_000, 100_000));
-        let fabric = o.fabric_links.unwrap();
-        assert_eq!((fabric.rate, fabric.delay), (DEFAULT_RATE, 700_000));
-    }
-
-    #[test]
-    fn a_device_that_disagrees_with_the_topology_is_refused() {
-        let mut s = leaf_spine();
-        s.nic.interface.data_rate = Some(BitRate(100_000_000_000));
-        assert!(network(&s).is_ok(), "an equal value agrees");
-        s.nic.interface.data_rate = Some(BitRate(400_000_000_000));
-        let e = network(&s).unwrap_err();
-        assert_eq!(
-            e.to_string(),
-            "nic.NetworkInterface.DataRate = 400Gbps: disagrees with topology.rate = 100Gbps; \
-             remove one of them or make them equal"
-        );
-        let mut s = leaf_spine();
-        s.switch.network_interface.medium.delay = Some(Ps(1));
-        assert_eq!(
-            network(&s).unwrap_err().attribute,
-            "switch.NetworkInterface.TransmissionMedium.Delay"
-        );
-        let mut s = leaf_spine();
-        s.switch.network_interface.downlink.data_rate = Some(BitRate(100_000_000_000));
-        assert!(network(&s).unwrap_err().rule.contains("topology.fabric_rate"));
-    }
-
-    #[test]
-    fn counts_and_speeds_out_of_range_are_refused() {
-        let refused = |topology| network(&scenario(topology)).unwrap_err().attribute;
-        use serde_json::json;
-        assert_eq!(refused(json!({"kind": "single-switch", "hosts": 1})), "topology.hosts");
-        assert_eq!(refused(json!({"kind": "single-switch", "hosts": 65_537})), "topology.hosts");
-        assert_eq!(
-            refused(json!({"kind": "single-switch", "hosts": 2, "rate": 999})),
-            "topology.rate"
-        );
-        assert_eq!(
-            refused(json!({"kind": "single-switch", "hosts": 2, "delay": MAX_DELAY + 1})),
-            "topology.delay"
-        );
-        let wide = json!({"kind": "leaf-spine", "leaves": 1000, "hosts_per_leaf": 65,
-            "spines": 65_536, "links_per_spine": 65_536});
-        assert_eq!(refused(wide), "topology.links_per_spine");
-        let many = json!({"kind": "leaf-spine", "leaves": 4_000_000_000u32, "hosts_per_leaf": 1,
-            "spines": 1});
-        assert_eq!(refused(many), "topology.leaves");
-        let many = json!({"kind": "leaf-spine", "leaves": 60_000, "hosts_per_leaf": 60_000,
-            "spines": 1});
-        assert_eq!(refused(many), "topology.hosts_per_leaf");
-        let alone = json!({"kind": "leaf-spine", "leaves": 1, "hosts_per_leaf": 1, "spines": 1});
-        assert_eq!(refused(alone), "topology.hosts_per_leaf");
-    }
-
-    #[test]
-    fn a_pause_at_400_gbps_lasts_84_us() {
-        assert_eq!(pause_time(400_000_000_000, 500_000), 84_384_800);
-        assert_eq!(pause_time(400_000_000_000, 500_000) / 2, 42_192_400);
-        assert_eq!(pause_time(400_000_000_000, 100_000), 83_984_800);
-        // 33,553,920 bit at 7 Gbps are 4,793,417,142.857… ps.
-        assert_eq!(pause_time(7_000_000_000, 999), 4_793_417_143 + 999);
-        assert!(pause_time(MIN_RATE, MAX_DELAY) < 1 << 56);
-        assert_eq!(pause_time(0, 1), u64::MAX);
-    }
-
-    #[test]
-    fn a_thousand_hosts_are_wired_at_once() {
-        let s = scenario(serde_json::json!({
-            "kind": "leaf-spine", "leaves": 32, "hosts_per_leaf": 32, "spines": 32,
-        }));
-        let n = network(&s).unwrap();
-        assert_eq!(n.links.len(), 2_048);
-        assert!(n.switches.iter().enumerate().all(|(i, s)| s.node == 1_024 + i as u32));
-    }
-}
+mod tests;

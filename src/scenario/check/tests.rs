@@ -319,3 +319,10 @@ fn single_hosts_exist_and_repeat_nothing() {
         &["nic.hosts.1.receive_pool = 0B: must be above 0B"],
     );
 }
+
+#[test]
+fn a_duration_has_to_fit_the_keys_of_events() {
+    let found = report(json!({"duration": 900_000_000_000_000_000u64})).refusals;
+    let text = lines(&found).join("; ");
+    assert!(text.starts_with("duration = 900000s: at most "), "{text}");
+}

@@ -8,6 +8,8 @@
 mod heap;
 mod tree;
 
+use crate::scenario::links::rank_bits;
+
 pub use heap::HeapList;
 pub use tree::WinnerTree;
 
@@ -74,13 +76,7 @@ impl Ranks {
     /// Ranks for a network with `ports` switch ports.
     pub fn new(ports: usize) -> Ranks {
         let ports = ports as u64;
-        let count = 2 * ports + 8;
-        Ranks { ports, bits: 64 - count.leading_zeros() }
-    }
-
-    /// The latest time a key can hold, ps.
-    pub fn horizon(&self) -> u64 {
-        (u64::MAX >> self.bits) - 1
+        Ranks { ports, bits: rank_bits(ports) }
     }
 
     /// Time of a key.

@@ -4,7 +4,7 @@ use super::hosts::{Behaviour, Holding, HostSide};
 use super::pause::Pauses;
 use super::tally::{CUT, INTERVAL, Plan, Tally, WARM_UP};
 use super::{Network, Peer, Port, Switch, order};
-use crate::scenario::links::{LinksError, NetworkPlan, network};
+use crate::scenario::links::{LinksError, NetworkPlan, Outline};
 use crate::scenario::startup::{Startup, StartupError};
 use crate::scenario::{Nic, Scenario, Table, Until};
 use crate::sim::event::{EventList, Kind, NEVER, Ranks};
@@ -64,12 +64,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         traces: &Traces,
         manager: impl Fn(&Startup, usize) -> M,
     ) -> Result<Self, SimError> {
-        let layout = network(scenario).map_err(SimError::Links)?;
+        let outline = Outline::new(scenario).map_err(SimError::Links)?;
+        let layout = outline.network();
         let port_count: usize = layout.switches.iter().map(|s| s.ports.len()).sum();
         let host_count = layout.hosts as usize;
         let ranks = Ranks::new(port_count);
-        // A quarter of the horizon is kept for what is scheduled beyond the end.
-        let most = ranks.horizon() / 4 * 3;
+        let most = outline.longest_duration();
         if scenario.duration.0 > most {
             let duration = scenario.duration.0;
             return Err(SimError::TooLong { duration, ports: port_count, most });
