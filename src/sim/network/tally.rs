@@ -233,6 +233,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// A report event.
     pub(super) fn report(&mut self, purpose: u64) {
+        // What is recorded changes neither a job's count of events nor where its budget ends.
+        self.events -= 1;
         if purpose == INTERVAL {
             self.close_interval();
             let next = self.now + self.plan.interval;
