@@ -270,7 +270,10 @@ impl Sender {
         let Choice::Joined(tc, 0) = next.choice else { return None };
         let turn = &mut self.turns[usize::from(tc & 7)];
         let free_at = next.end;
-        let undisturbed = turn.capped == 0
+        // No higher class waits, not even for a rate cap to fall due.
+        let highest = (self.ready & !self.paused) >> (tc & 7) == 1;
+        let undisturbed = highest
+            && turn.capped == 0
             && self.next_start >= free_at
             && self.settled <= free_at
             && self.pfc.is_empty()
