@@ -256,6 +256,14 @@ impl CompletionTimes {
     pub fn percentile(&mut self, percent: usize) -> Option<u64> {
         let count = self.short.len() + self.long.len();
         let index = (count * percent).div_ceil(100).checked_sub(1)?;
+        if index + 1 == count {
+            return self.long.iter().copied().max().or(self
+                .short
+                .iter()
+                .copied()
+                .max()
+                .map(u64::from));
+        }
         // Every long time is longer than every short one.
         Some(match index.checked_sub(self.short.len()) {
             None => u64::from(*self.short.select_nth_unstable(index).1),

@@ -62,28 +62,42 @@ struct Turn {
     capped: usize,
 }
 
+impl Turn {
+    /// Takes a flow out of turn; nearly always the first.
+    #[inline]
+    fn remove(&mut self, place: usize) {
+        if place == 0 {
+            self.flows.pop_front();
+        } else {
+            self.flows.remove(place);
+        }
+    }
+}
+
 /// A frame and the time it is completely sent.
 pub type Sent = (u64, Frame);
 
 /// The sending side of one host.
+///
+/// In this order, so that what every packet touches shares cache lines and a class that is not in
+/// use costs none.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Sender {
-    host: u32,
     line: Line,
     /// End of the last frame committed.
     free_at: u64,
     /// Last instant at which something reached the host: an idle port picks no earlier.
     settled: u64,
+    /// When flows start next; `u64::MAX`: none is left to start.
+    next_start: u64,
+    host: u32,
     /// Classes with a flow in turn, a bit each.
     ready: u8,
     /// Classes held by the switch.
     paused: u8,
-    turns: [Turn; 8],
-    pfc: VecDeque<PfcFrame>,
-    /// The flows that start next, all at one instant.
-    starting: VecDeque<FlowStart>,
-    /// That instant; `u64::MAX`: no flow is left to start.
-    next_start: u64,
+    /// The last frame committed is a PFC frame that the counts by class do not have yet.
+    uncounted: Option<PfcFrame>,
     /// What it sends next if nothing reaches it, while nothing of it is in flight.
     announced: Option<Next>,
     /// Frames committed, and their wire bytes.
@@ -93,12 +107,16 @@ pub struct Sender {
     pfc_frames: u64,
     /// The last frame committed.
     last: Option<Frame>,
+    pfc: VecDeque<PfcFrame>,
+    /// The first of the flows that start next, in list order.
+    first: Option<FlowStart>,
+    /// The others, at the same instant.
+    more: VecDeque<FlowStart>,
+    turns: [Turn; 8],
     /// Pause frames sent to their end and not yet taken, by class.
     xoff_sent: [u64; 8],
     /// Resume frames, likewise.
     xon_sent: [u64; 8],
-    /// The last frame committed is a PFC frame that these do not count yet.
-    uncounted: Option<PfcFrame>,
 }
 
 impl Sender {
@@ -113,7 +131,8 @@ impl Sender {
             paused: 0,
             turns: Default::default(),
             pfc: VecDeque::new(),
-            starting: VecDeque::new(),
+            first: None,
+            more: VecDeque::new(),
             next_start: 0,
             announced: None,
             frames: 0,
@@ -301,6 +320,77 @@ impl Sender {
         Some((packet, next.end))
     }
 
+    /// Sends the frame that was announced, if it is the last packet of a flow without a cap and
+    /// nothing unusual has to be seen to; `None`: nothing has happened.
+    #[inline]
+    pub fn send_last(&mut self, flows: &mut FlowTable, source: &mut FlowSource) -> Option<Packet> {
+        let Next { end, choice, .. } = *self.announced.as_ref()?;
+        if self.uncounted.is_some() {
+            return None;
+        }
+        let packet = match choice {
+            Choice::Joined(tc, 0) => {
+                let turn = &mut self.turns[usize::from(tc & 7)];
+                let slot = *turn.flows.front()?;
+                let flow = flows.get_mut(slot);
+                if turn.capped != 0 || flow.remaining > u64::from(flow.packet) {
+                    return None;
+                }
+                let ip = std::mem::take(&mut flow.remaining);
+                turn.flows.pop_front();
+                if turn.flows.is_empty() {
+                    self.ready &= !(1 << (tc & 7));
+                }
+                Packet::new(slot, flow.dst, ip as u16, tc, flow.ect)
+            }
+            Choice::Starting => self.start_only(flows, source)?,
+            Choice::Joined(..) | Choice::Pfc => return None,
+        };
+        self.announced = None;
+        self.frames += 1;
+        self.wire += packet.wire();
+        self.last = Some(Frame::Data(packet));
+        self.free_at = end;
+        Some(packet)
+    }
+
+    /// As [`Sender::announce`], where the next frame is a flow's in turn, of a class without caps,
+    /// or the only flow that starts next at an idle port. Gives the end of that frame; `None`: it
+    /// is less simple, and nothing is announced.
+    #[inline]
+    pub fn announce_simply(
+        &mut self,
+        flows: &mut FlowTable,
+        source: &mut FlowSource,
+    ) -> Option<u64> {
+        let earliest = self.free_at.max(self.settled);
+        self.join_before(earliest, flows, source);
+        if !self.pfc.is_empty() {
+            return None;
+        }
+        let sendable = self.ready & !self.paused;
+        let next = if sendable != 0 {
+            let tc = 7 - sendable.leading_zeros() as u8;
+            let turn = &self.turns[usize::from(tc & 7)];
+            let slot = *turn.flows.front()?;
+            if turn.capped != 0 {
+                return None;
+            }
+            let end = earliest + self.line.serialize(next_wire(flows, slot));
+            Next { start: earliest, end, trigger: Trigger::Free, choice: Choice::Joined(tc, 0) }
+        } else {
+            let first = self.first.as_ref()?;
+            if self.ready != 0 || !self.more.is_empty() || self.paused >> first.tc & 1 != 0 {
+                return None;
+            }
+            let (start, wire) = (self.next_start, first_wire(first));
+            let end = start + self.line.serialize(wire);
+            Next { start, end, trigger: Trigger::Start, choice: Choice::Starting }
+        };
+        self.announced = Some(next);
+        Some(next.end)
+    }
+
     /// A flow wakes the host at `now`: everything that starts at it joins its turn.
     pub fn wake(&mut self, now: u64, flows: &mut FlowTable, source: &mut FlowSource) {
         self.join_before(now + 1, flows, source);
@@ -355,7 +445,7 @@ impl Sender {
             return frame(earliest, wire, Trigger::Free, Choice::Joined(tc, place as u32));
         }
         let capped = self.first_due(sendable, flows);
-        let start = self.starting.front().map(|_| self.next_start);
+        let start = self.first.map(|_| self.next_start);
         match (capped, start) {
             (Some((due, tc, place, slot)), start) if start.is_none_or(|s| due <= s) => {
                 frame(due, next_wire(flows, slot), Trigger::Cap, Choice::Joined(tc, place as u32))
@@ -363,17 +453,14 @@ impl Sender {
             (_, Some(start)) => {
                 // Highest class that may send; first in list order inside it.
                 let mut best: Option<&FlowStart> = None;
-                for flow in &self.starting {
+                for flow in self.first.iter().chain(&self.more) {
                     let free = self.paused >> flow.tc & 1 == 0;
                     if free && best.is_none_or(|b| flow.tc > b.tc) {
                         best = Some(flow);
                     }
                 }
                 match best {
-                    Some(flow) => {
-                        let wire = flow.bytes.min(u64::from(flow.packet)) + ETHERNET_BYTES;
-                        frame(start, wire, Trigger::Start, Choice::Starting)
-                    }
+                    Some(flow) => frame(start, first_wire(flow), Trigger::Start, Choice::Starting),
                     None if start < now => {
                         // They have joined by now, and wait.
                         self.join_before(start + 1, flows, source);
@@ -409,23 +496,29 @@ impl Sender {
 
     /// Flows start at an idle port, and one of them sends at once.
     fn start(&mut self, at: u64, flows: &mut FlowTable, source: &mut FlowSource) -> Frame {
-        if let [only] = self.starting.make_contiguous()
-            && only.bytes <= u64::from(only.packet)
-        {
-            // One flow of one packet: it need not take a turn.
-            let spec = *only;
-            self.starting.clear();
-            let slot = flows.open(&spec);
-            flows.get_mut(slot).remaining = 0;
-            self.fetch(flows, source);
-            let (ip, FlowStart { dst, tc, ect, .. }) = (spec.bytes as u16, spec);
-            return Frame::Data(Packet::new(slot, dst, ip, tc, ect));
+        if let Some(packet) = self.start_only(flows, source) {
+            return Frame::Data(packet);
         }
         self.join_before(at + 1, flows, source);
         let sendable = self.ready & !self.paused;
         let (tc, place, _) =
             self.pick(sendable, at, flows).expect("an announced flow has something to send");
         self.take(tc, place, at, flows)
+    }
+
+    /// The flow that starts next sends all it has, without taking a turn, if it is the only one and
+    /// has one packet; `None`: nothing has happened.
+    #[inline]
+    fn start_only(&mut self, flows: &mut FlowTable, source: &mut FlowSource) -> Option<Packet> {
+        let spec = self.first.as_ref()?;
+        if !self.more.is_empty() || spec.bytes > u64::from(spec.packet) {
+            return None;
+        }
+        let slot = flows.open(spec);
+        flows.get_mut(slot).remaining = 0;
+        let packet = Packet::new(slot, spec.dst, spec.bytes as u16, spec.tc, spec.ect);
+        self.fetch(flows, source);
+        Some(packet)
     }
 
     /// First flow in turn that may send at `at`, from the highest class down.
@@ -473,7 +566,7 @@ impl Sender {
         let (ect, dst, capped) = (flow.ect, flow.dst, flow.capped);
         let last = flow.remaining == 0;
         if last {
-            turn.flows.remove(place);
+            turn.remove(place);
             turn.capped -= usize::from(capped);
             if turn.flows.is_empty() {
                 self.ready &= !(1 << tc);
@@ -484,7 +577,7 @@ impl Sender {
                 flows.get_mut(slot).due = start + spacing(ip + ETHERNET_BYTES, rate);
             }
             if turn.flows.len() > 1 {
-                turn.flows.remove(place);
+                turn.remove(place);
                 turn.flows.push_back(slot);
             }
         }
@@ -499,33 +592,50 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     fn join_slowly(&mut self, before: u64, flows: &mut FlowTable, source: &mut FlowSource) {
         while self.next_start < before {
-            while let Some(spec) = self.starting.pop_front() {
-                let slot = flows.open(&spec);
-                let turn = &mut self.turns[usize::from(spec.tc)];
-                turn.flows.push_back(slot);
-                turn.capped += usize::from(spec.rate != 0);
-                self.ready |= 1 << spec.tc;
+            if let Some(spec) = &self.first {
+                join(spec, &mut self.turns, &mut self.ready, flows);
+            }
+            while let Some(spec) = self.more.pop_front() {
+                join(&spec, &mut self.turns, &mut self.ready, flows);
             }
             self.fetch(flows, source);
         }
     }
 
-    /// Gets the flows that start next.
+    /// Gets the flows that start next; those it had have joined.
+    #[inline]
     fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) {
-        let in_time = source.peek(self.host).is_some_and(|flow| flow.start < flows.start_before);
-        let Some(first) = (if in_time { source.pop(self.host) } else { None }) else {
+        self.first = source.pop_before(self.host, flows.start_before);
+        let Some(first) = &self.first else {
             self.next_start = u64::MAX;
             return;
         };
         self.next_start = first.start;
-        self.starting.push_back(first);
-        while source.peek(self.host).is_some_and(|f| f.start == first.start) {
-            self.starting.extend(source.pop(self.host));
+        flows.announced += 1;
+        while let Some(other) = source.pop_before(self.host, self.next_start + 1) {
+            self.more.push_back(other);
+            flows.announced += 1;
         }
-        flows.announced += self.starting.len() as u64;
     }
+}
+
+/// A flow takes its turn behind those of its class.
+#[inline]
+fn join(spec: &FlowStart, turns: &mut [Turn; 8], ready: &mut u8, flows: &mut FlowTable) {
+    let slot = flows.open(spec);
+    let turn = &mut turns[usize::from(spec.tc & 7)];
+    turn.flows.push_back(slot);
+    turn.capped += usize::from(spec.rate != 0);
+    *ready |= 1 << (spec.tc & 7);
+}
+
+/// Wire bytes of the first packet of a flow that starts.
+#[inline]
+fn first_wire(flow: &FlowStart) -> u64 {
+    flow.bytes.min(u64::from(flow.packet)) + ETHERNET_BYTES
 }
 
 /// Wire bytes of a flow's next packet.

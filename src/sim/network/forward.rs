@@ -27,6 +27,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let key = self.ranks.arrival(end + delay, port);
                 self.list.set(self.ranks.arrival_slot(port), key);
                 Frame::Data(packet)
+            } else if let Some(packet) = sender.send_last(&mut self.flows, &mut self.source) {
+                match sender.announce_simply(&mut self.flows, &mut self.source) {
+                    Some(end) => {
+                        let key = self.ranks.arrival(end + delay, port);
+                        self.list.set(self.ranks.arrival_slot(port), key);
+                    }
+                    None => self.announce(host, port),
+                }
+                Frame::Data(packet)
             } else {
                 let frame = sender.send_announced(&mut self.flows, &mut self.source);
                 self.announce(host, port);
