@@ -110,7 +110,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Ok(enqueued) => {
                 let pool = switch.manager.pool_of(packet.tc());
                 let to = &mut self.ports[out];
-                switch.marker.admit(&mut to.averages[pool & 7], enqueued.queue);
+                if self.marking {
+                    switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
+                }
                 to.queues[usize::from(packet.tc() & 7)].push_back(packet);
                 to.ready |= 1 << (packet.tc() & 7);
                 let idle = !to.busy;
@@ -190,7 +192,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if packet.ect() {
                 let switch = &mut self.switches[p.switch as usize];
                 let pool = switch.manager.pool_of(packet.tc());
-                if switch.marker.marks(p.averages[pool & 7], pool) && !packet.ce() {
+                if switch.marker.marks(self.averages[port][pool & 7], pool) && !packet.ce() {
                     packet.mark();
                     self.tally.marks += 1;
                     self.pauses.mark(self.hosts.len() + port, packet.tc());

@@ -46,7 +46,7 @@ enum Peer {
 /// A switch port: what the per-packet path reads and writes of it.
 ///
 /// In this order, so that what every packet touches shares a cache line and a class that is not
-/// in use costs none.
+/// in use costs none. Seven lines: with an even number, ports would compete for part of a cache.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Port {
@@ -72,8 +72,6 @@ struct Port {
     pfc: VecDeque<PfcFrame>,
     /// Packets queued, by class.
     queues: [VecDeque<Packet>; 8],
-    /// ECN averages, by pool.
-    averages: [f64; 8],
 }
 
 /// A switch.
@@ -117,6 +115,10 @@ pub struct Network<M, E, D> {
     // Switches.
     switches: Vec<Switch<M>>,
     ports: Vec<Port>,
+    /// Some packet may be ECN-capable and marking is on: averages are kept.
+    marking: bool,
+    /// ECN averages, by port and pool.
+    averages: Vec<[f64; 8]>,
     /// Pools a port: the highest pool that exists, plus one.
     stride: usize,
     routes: Forwarding,
