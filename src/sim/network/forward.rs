@@ -67,6 +67,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Arms the next arrival of a port from what is in flight to it, or from its host.
+    #[inline]
     pub(super) fn arm_inbound(&mut self, port: usize) {
         let at = &self.ports[port];
         if let Some(&(time, _)) = at.inbound.front() {
