@@ -17,8 +17,6 @@ pub struct Flow {
     pub outstanding: u64,
     /// When it started, ps.
     pub start: u64,
-    /// When a rate-capped flow may send its next packet.
-    pub due: u64,
     /// IP bytes of a packet.
     pub packet: u32,
     /// Receiving host.
@@ -101,7 +99,6 @@ impl FlowTable {
             remaining: spec.bytes,
             outstanding: spec.bytes,
             start: spec.start,
-            due: spec.start,
             packet: spec.packet,
             dst: spec.dst,
             tc: spec.tc,
@@ -256,6 +253,14 @@ impl CompletionTimes {
     pub fn percentile(&mut self, percent: usize) -> Option<u64> {
         let count = self.short.len() + self.long.len();
         let index = (count * percent).div_ceil(100).checked_sub(1)?;
+        if index + 1 == count {
+            return self.long.iter().copied().max().or(self
+                .short
+                .iter()
+                .copied()
+                .max()
+                .map(u64::from));
+        }
         // Every long time is longer than every short one.
         Some(match index.checked_sub(self.short.len()) {
             None => u64::from(*self.short.select_nth_unstable(index).1),

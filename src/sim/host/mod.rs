@@ -6,3 +6,4 @@
 
 pub mod receiver;
 pub mod sender;
+mod turn;

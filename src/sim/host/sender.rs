@@ -5,6 +5,9 @@
 //! again if something reaches the host before that frame starts. The results are those of handling
 //! every end of serialization at its instant.
 
+mod quick;
+
+use super::turn::Turn;
 use crate::sim::event::Kind;
 use crate::sim::flows::FlowTable;
 use crate::sim::link::{Line, spacing};
@@ -27,8 +30,8 @@ enum Trigger {
 #[derive(Debug, Clone, Copy)]
 enum Choice {
     Pfc,
-    /// Class and place in its turn.
-    Joined(u8, u32),
+    /// The flow whose turn it is in a class.
+    Joined(u8),
     /// A flow that is about to start.
     Starting,
 }
@@ -55,35 +58,30 @@ pub enum Upcoming {
     Nothing,
 }
 
-/// Flows of one class that take turns, and how many of them have a rate cap.
-#[derive(Debug, Clone, Default)]
-struct Turn {
-    flows: VecDeque<u32>,
-    capped: usize,
-}
-
 /// A frame and the time it is completely sent.
 pub type Sent = (u64, Frame);
 
 /// The sending side of one host.
+///
+/// In this order, so that what every packet touches shares cache lines and a class that is not in
+/// use costs none.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Sender {
-    host: u32,
     line: Line,
     /// End of the last frame committed.
     free_at: u64,
     /// Last instant at which something reached the host: an idle port picks no earlier.
     settled: u64,
+    /// When flows start next; `u64::MAX`: none is left to start.
+    next_start: u64,
+    host: u32,
     /// Classes with a flow in turn, a bit each.
     ready: u8,
     /// Classes held by the switch.
     paused: u8,
-    turns: [Turn; 8],
-    pfc: VecDeque<PfcFrame>,
-    /// The flows that start next, all at one instant.
-    starting: VecDeque<FlowStart>,
-    /// That instant; `u64::MAX`: no flow is left to start.
-    next_start: u64,
+    /// The last frame committed is a PFC frame that the counts by class do not have yet.
+    uncounted: Option<PfcFrame>,
     /// What it sends next if nothing reaches it, while nothing of it is in flight.
     announced: Option<Next>,
     /// Frames committed, and their wire bytes.
@@ -93,12 +91,16 @@ pub struct Sender {
     pfc_frames: u64,
     /// The last frame committed.
     last: Option<Frame>,
+    pfc: VecDeque<PfcFrame>,
+    /// The first of the flows that start next, in list order.
+    first: Option<FlowStart>,
+    /// The others, at the same instant.
+    more: VecDeque<FlowStart>,
+    turns: [Turn; 8],
     /// Pause frames sent to their end and not yet taken, by class.
     xoff_sent: [u64; 8],
     /// Resume frames, likewise.
     xon_sent: [u64; 8],
-    /// The last frame committed is a PFC frame that these do not count yet.
-    uncounted: Option<PfcFrame>,
 }
 
 impl Sender {
@@ -113,7 +115,8 @@ impl Sender {
             paused: 0,
             turns: Default::default(),
             pfc: VecDeque::new(),
-            starting: VecDeque::new(),
+            first: None,
+            more: VecDeque::new(),
             next_start: 0,
             announced: None,
             frames: 0,
@@ -261,45 +264,6 @@ impl Sender {
         self.commit(&next, flows, source).1
     }
 
-    /// The common case of [`Sender::send_announced`] and [`Sender::announce`] in one: the only
-    /// flow in turn of its class sends a packet, and has another one to send next. Gives the
-    /// packet and the end of the next one; `None`: nothing has happened.
-    #[inline(always)]
-    pub fn send_and_announce(&mut self, flows: &mut FlowTable) -> Option<(Packet, u64)> {
-        let next = self.announced.as_mut()?;
-        let Choice::Joined(tc, 0) = next.choice else { return None };
-        let turn = &mut self.turns[usize::from(tc & 7)];
-        let free_at = next.end;
-        // No class above it has flows, not even flows that wait for their cap.
-        let undisturbed = (self.ready & !self.paused) >> (tc & 7) == 1
-            && turn.capped == 0
-            && self.next_start >= free_at
-            && self.settled <= free_at
-            && self.pfc.is_empty()
-            && self.uncounted.is_none();
-        if !undisturbed || turn.flows.len() != 1 {
-            return None;
-        }
-        let slot = turn.flows[0];
-        let flow = flows.get_mut(slot);
-        let size = u64::from(flow.packet);
-        // Not its last packet: those are full, and it stays in turn.
-        if flow.remaining <= size {
-            return None;
-        }
-        flow.remaining -= size;
-        let packet = Packet::new(slot, flow.dst, size as u16, tc, flow.ect);
-        let following = flow.remaining.min(size) + ETHERNET_BYTES;
-        self.frames += 1;
-        self.wire += size + ETHERNET_BYTES;
-        self.last = Some(Frame::Data(packet));
-        self.free_at = free_at;
-        next.start = free_at;
-        next.end = free_at + self.line.serialize(following);
-        next.trigger = Trigger::Free;
-        Some((packet, next.end))
-    }
-
     /// A flow wakes the host at `now`: everything that starts at it joins its turn.
     pub fn wake(&mut self, now: u64, flows: &mut FlowTable, source: &mut FlowSource) {
         self.join_before(now + 1, flows, source);
@@ -320,14 +284,12 @@ impl Sender {
             // The common case: a port that is free, and flows without caps in turn.
             let tc = 7 - sendable.leading_zeros() as u8;
             let turn = &self.turns[usize::from(tc & 7)];
-            if turn.capped == 0
-                && let Some(&slot) = turn.flows.front()
-            {
+            if let Some(&slot) = turn.ring().and_then(VecDeque::front) {
                 return Upcoming::Frame(Next {
                     start: earliest,
                     end: earliest + self.line.serialize(next_wire(flows, slot)),
                     trigger: Trigger::Free,
-                    choice: Choice::Joined(tc, 0),
+                    choice: Choice::Joined(tc),
                 });
             }
         }
@@ -342,37 +304,37 @@ impl Sender {
         source: &mut FlowSource,
     ) -> Upcoming {
         self.join_before(earliest, flows, source);
+        if !self.pfc.is_empty() {
+            let end = earliest + self.line.serialize(PFC_WIRE_BYTES);
+            let (trigger, choice) = (Trigger::Free, Choice::Pfc);
+            return Upcoming::Frame(Next { start: earliest, end, trigger, choice });
+        }
+        let sendable = self.ready & !self.paused;
+        if let Some((tc, slot)) = self.pick(sendable, earliest) {
+            let end = earliest + self.line.serialize(next_wire(flows, slot));
+            let (trigger, choice) = (Trigger::Free, Choice::Joined(tc));
+            return Upcoming::Frame(Next { start: earliest, end, trigger, choice });
+        }
+        let capped = self.first_due(sendable);
         let frame = |start: u64, wire: u64, trigger, choice| {
             Upcoming::Frame(Next { start, end: start + self.line.serialize(wire), trigger, choice })
         };
-        if !self.pfc.is_empty() {
-            return frame(earliest, PFC_WIRE_BYTES, Trigger::Free, Choice::Pfc);
-        }
-        let sendable = self.ready & !self.paused;
-        if let Some((tc, place, slot)) = self.pick(sendable, earliest, flows) {
-            let wire = next_wire(flows, slot);
-            return frame(earliest, wire, Trigger::Free, Choice::Joined(tc, place as u32));
-        }
-        let capped = self.first_due(sendable, flows);
-        let start = self.starting.front().map(|_| self.next_start);
+        let start = self.first.map(|_| self.next_start);
         match (capped, start) {
-            (Some((due, tc, place, slot)), start) if start.is_none_or(|s| due <= s) => {
-                frame(due, next_wire(flows, slot), Trigger::Cap, Choice::Joined(tc, place as u32))
+            (Some((due, tc, slot)), start) if start.is_none_or(|s| due <= s) => {
+                frame(due, next_wire(flows, slot), Trigger::Cap, Choice::Joined(tc))
             }
             (_, Some(start)) => {
                 // Highest class that may send; first in list order inside it.
                 let mut best: Option<&FlowStart> = None;
-                for flow in &self.starting {
+                for flow in self.first.iter().chain(&self.more) {
                     let free = self.paused >> flow.tc & 1 == 0;
                     if free && best.is_none_or(|b| flow.tc > b.tc) {
                         best = Some(flow);
                     }
                 }
                 match best {
-                    Some(flow) => {
-                        let wire = flow.bytes.min(u64::from(flow.packet)) + ETHERNET_BYTES;
-                        frame(start, wire, Trigger::Start, Choice::Starting)
-                    }
+                    Some(flow) => frame(start, first_wire(flow), Trigger::Start, Choice::Starting),
                     None if start < now => {
                         // They have joined by now, and wait.
                         self.join_before(start + 1, flows, source);
@@ -390,7 +352,7 @@ impl Sender {
     pub fn commit(&mut self, next: &Next, flows: &mut FlowTable, source: &mut FlowSource) -> Sent {
         self.count_pfc();
         let frame = match next.choice {
-            Choice::Joined(tc, place) => self.take(tc, place as usize, next.start, flows),
+            Choice::Joined(tc) => self.take(tc, next.start, flows),
             Choice::Pfc => {
                 let frame = self.pfc.pop_front().expect("an announced PFC frame is queued");
                 self.pfc_frames += 1;
@@ -408,37 +370,37 @@ impl Sender {
 
     /// Flows start at an idle port, and one of them sends at once.
     fn start(&mut self, at: u64, flows: &mut FlowTable, source: &mut FlowSource) -> Frame {
-        if let [only] = self.starting.make_contiguous()
-            && only.bytes <= u64::from(only.packet)
-        {
-            // One flow of one packet: it need not take a turn.
-            let spec = *only;
-            self.starting.clear();
-            let slot = flows.open(&spec);
-            flows.get_mut(slot).remaining = 0;
-            self.fetch(flows, source);
-            let (ip, FlowStart { dst, tc, ect, .. }) = (spec.bytes as u16, spec);
-            return Frame::Data(Packet::new(slot, dst, ip, tc, ect));
+        if let Some(packet) = self.start_only(flows, source) {
+            return Frame::Data(packet);
         }
         self.join_before(at + 1, flows, source);
         let sendable = self.ready & !self.paused;
-        let (tc, place, _) =
-            self.pick(sendable, at, flows).expect("an announced flow has something to send");
-        self.take(tc, place, at, flows)
+        let (tc, _) = self.pick(sendable, at).expect("an announced flow has something to send");
+        self.take(tc, at, flows)
+    }
+
+    /// The flow that starts next sends all it has, without taking a turn, if it is the only one and
+    /// has one packet; `None`: nothing has happened.
+    #[inline]
+    fn start_only(&mut self, flows: &mut FlowTable, source: &mut FlowSource) -> Option<Packet> {
+        let spec = self.first.as_ref()?;
+        if !self.more.is_empty() || spec.bytes > u64::from(spec.packet) {
+            return None;
+        }
+        let slot = flows.open(spec);
+        flows.get_mut(slot).remaining = 0;
+        let packet = Packet::new(slot, spec.dst, spec.bytes as u16, spec.tc, spec.ect);
+        self.fetch(flows, source);
+        Some(packet)
     }
 
     /// First flow in turn that may send at `at`, from the highest class down.
     #[inline]
-    fn pick(&self, mut classes: u8, at: u64, flows: &FlowTable) -> Option<(u8, usize, u32)> {
+    fn pick(&mut self, mut classes: u8, at: u64) -> Option<(u8, u32)> {
         while classes != 0 {
             let tc = 7 - classes.leading_zeros() as u8;
-            let turn = &self.turns[usize::from(tc)];
-            if turn.capped == 0 {
-                return turn.flows.front().map(|&slot| (tc, 0, slot));
-            }
-            let due = |slot: &u32| flows.get(*slot).due <= at;
-            if let Some(place) = turn.flows.iter().position(due) {
-                return Some((tc, place, turn.flows[place]));
+            if let Some(slot) = self.turns[usize::from(tc & 7)].first(at) {
+                return Some((tc, slot));
             }
             classes &= !(1 << tc);
         }
@@ -446,46 +408,38 @@ impl Sender {
     }
 
     /// Earliest cap to fall due; the highest class, then the first in turn, among equals.
-    fn first_due(&self, mut classes: u8, flows: &FlowTable) -> Option<(u64, u8, usize, u32)> {
-        let mut best: Option<(u64, u8, usize, u32)> = None;
+    fn first_due(&self, mut classes: u8) -> Option<(u64, u8, u32)> {
+        let mut best: Option<(u64, u8, u32)> = None;
         while classes != 0 {
             let tc = 7 - classes.leading_zeros() as u8;
             classes &= !(1 << tc);
-            for (place, &slot) in self.turns[usize::from(tc)].flows.iter().enumerate() {
-                let due = flows.get(slot).due;
-                if best.is_none_or(|b| due < b.0) {
-                    best = Some((due, tc, place, slot));
-                }
+            if let Some((due, slot)) = self.turns[usize::from(tc & 7)].first_due()
+                && best.is_none_or(|b| due < b.0)
+            {
+                best = Some((due, tc, slot));
             }
         }
         best
     }
 
-    /// Takes the next packet of a flow in turn; the flow goes to the back or leaves.
+    /// Takes the next packet of the flow whose turn it is at `start`; the flow goes to the back or
+    /// leaves.
     #[inline]
-    fn take(&mut self, tc: u8, place: usize, start: u64, flows: &mut FlowTable) -> Frame {
+    fn take(&mut self, tc: u8, start: u64, flows: &mut FlowTable) -> Frame {
         let turn = &mut self.turns[usize::from(tc & 7)];
-        let slot = turn.flows[place];
+        let slot = turn.first(start).expect("an announced flow may send");
         let flow = flows.get_mut(slot);
         let ip = flow.remaining.min(u64::from(flow.packet));
         flow.remaining -= ip;
-        let (ect, dst, capped) = (flow.ect, flow.dst, flow.capped);
-        let last = flow.remaining == 0;
-        if last {
-            turn.flows.remove(place);
-            turn.capped -= usize::from(capped);
-            if turn.flows.is_empty() {
-                self.ready &= !(1 << tc);
-            }
-        } else {
-            if capped {
-                let rate = flows.details(slot).spec.rate;
-                flows.get_mut(slot).due = start + spacing(ip + ETHERNET_BYTES, rate);
-            }
-            if turn.flows.len() > 1 {
-                turn.flows.remove(place);
-                turn.flows.push_back(slot);
-            }
+        let (ect, dst, capped, last) = (flow.ect, flow.dst, flow.capped, flow.remaining == 0);
+        turn.pop();
+        if !last {
+            let due =
+                capped.then(|| start + spacing(ip + ETHERNET_BYTES, flows.details(slot).spec.rate));
+            turn.push(slot, due);
+        } else if turn.is_empty() {
+            turn.reset();
+            self.ready &= !(1 << tc);
         }
         Frame::Data(Packet::new(slot, dst, ip as u16, tc, ect))
     }
@@ -498,33 +452,49 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     fn join_slowly(&mut self, before: u64, flows: &mut FlowTable, source: &mut FlowSource) {
         while self.next_start < before {
-            while let Some(spec) = self.starting.pop_front() {
-                let slot = flows.open(&spec);
-                let turn = &mut self.turns[usize::from(spec.tc)];
-                turn.flows.push_back(slot);
-                turn.capped += usize::from(spec.rate != 0);
-                self.ready |= 1 << spec.tc;
+            if let Some(spec) = &self.first {
+                join(spec, &mut self.turns, &mut self.ready, flows);
+            }
+            while let Some(spec) = self.more.pop_front() {
+                join(&spec, &mut self.turns, &mut self.ready, flows);
             }
             self.fetch(flows, source);
         }
     }
 
-    /// Gets the flows that start next.
+    /// Gets the flows that start next; those it had have joined.
+    #[inline]
     fn fetch(&mut self, flows: &mut FlowTable, source: &mut FlowSource) {
-        let in_time = source.peek(self.host).is_some_and(|flow| flow.start < flows.start_before);
-        let Some(first) = (if in_time { source.pop(self.host) } else { None }) else {
+        self.first = source.pop_before(self.host, flows.start_before);
+        let Some(first) = &self.first else {
             self.next_start = u64::MAX;
             return;
         };
         self.next_start = first.start;
-        self.starting.push_back(first);
-        while source.peek(self.host).is_some_and(|f| f.start == first.start) {
-            self.starting.extend(source.pop(self.host));
+        flows.announced += 1;
+        while let Some(other) = source.pop_before(self.host, self.next_start + 1) {
+            self.more.push_back(other);
+            flows.announced += 1;
         }
-        flows.announced += self.starting.len() as u64;
     }
+}
+
+/// A flow takes its turn behind those of its class.
+#[inline]
+fn join(spec: &FlowStart, turns: &mut [Turn; 8], ready: &mut u8, flows: &mut FlowTable) {
+    let slot = flows.open(spec);
+    let turn = &mut turns[usize::from(spec.tc & 7)];
+    turn.push(slot, (spec.rate != 0).then_some(spec.start));
+    *ready |= 1 << (spec.tc & 7);
+}
+
+/// Wire bytes of the first packet of a flow that starts.
+#[inline]
+fn first_wire(flow: &FlowStart) -> u64 {
+    flow.bytes.min(u64::from(flow.packet)) + ETHERNET_BYTES
 }
 
 /// Wire bytes of a flow's next packet.

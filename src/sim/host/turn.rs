@@ -100,9 +100,11 @@ impl Turn {
             return;
         };
         mixed.ready.pop();
-        if mixed.ready.is_empty() && mixed.waiting.is_empty() {
-            self.mixed = None;
-        }
+    }
+
+    /// No flow is in turn: the next ones start anew, without heaps if they have no caps.
+    pub fn reset(&mut self) {
+        self.mixed = None;
     }
 
     /// Due time and slot of the flow that falls due first, where none may send yet; the first in
@@ -139,6 +141,9 @@ mod tests {
                         Some(at) => {
                             let (slot, _) = list.remove(at);
                             turn.pop();
+                            if turn.is_empty() && wait % 2 == 0 {
+                                turn.reset();
+                            }
                             if what == 1 {
                                 let due = (wait > 3).then_some(now + wait);
                                 turn.push(slot, due);

@@ -6,7 +6,9 @@ use super::tally::{CUT, INTERVAL, Plan, Tally, WARM_UP};
 use super::{Network, Peer, Port, Switch, order};
 use crate::scenario::links::{LinksError, NetworkPlan, Outline};
 use crate::scenario::startup::{Startup, StartupError};
-use crate::scenario::{Nic, Scenario, Table, Until};
+use crate::scenario::{
+    AllToAll, Incast, Nic, OnOff, Permutation, Ring, Scenario, Table, Traffic, Uniform, Until,
+};
 use crate::sim::event::{EventList, Kind, NEVER, Ranks};
 use crate::sim::flows::FlowTable;
 use crate::sim::host::receiver::{Receiver, ReceiverSettings};
@@ -110,6 +112,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             events: 0,
             budget: scenario.budget.events,
             switches,
+            marking: scenario.switch.ecn_handler.enable_ecn
+                && scenario.traffic.iter().any(may_be_ecn_capable),
+            averages: vec![[0.0; 8]; port_count],
             stride,
             routes,
             host_side: host_side(host_count, nic),
@@ -233,6 +238,19 @@ fn switches<M>(
     Ok((made, plan, stride))
 }
 
+/// Whether a flow of a pattern may be ECN-capable; flows that are listed say so one by one.
+fn may_be_ecn_capable(traffic: &Traffic) -> bool {
+    match traffic {
+        Traffic::Incast(Incast { common, .. })
+        | Traffic::Permutation(Permutation { common, .. })
+        | Traffic::AllToAll(AllToAll { common, .. })
+        | Traffic::Ring(Ring { common, .. })
+        | Traffic::Uniform(Uniform { common, .. })
+        | Traffic::OnOff(OnOff { common, .. }) => common.ect,
+        Traffic::Flows(_) | Traffic::Trace(_) => true,
+    }
+}
+
 /// Every switch port, and the port of each host.
 fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
     let mut first = Vec::with_capacity(layout.switches.len());
@@ -266,7 +284,6 @@ fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
                 queues: Default::default(),
                 pfc: VecDeque::new(),
                 inbound: VecDeque::new(),
-                averages: [0.0; 8],
             });
         }
     }

@@ -50,8 +50,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     #[cold]
     fn rare_event(&mut self) {
-        let Some(Reverse((key, order))) = self.rare.pop() else { return };
-        self.rare_key = self.rare.peek().map_or(NEVER, |top| top.0.0);
+        let Some(Reverse(entry)) = self.rare.pop() else { return };
+        let (key, order) = ((entry >> 64) as u64, entry as u64);
+        self.rare_key = self.rare.peek().map_or(NEVER, |Reverse(next)| (next >> 64) as u64);
         let (node, port, class) = order_parts(order);
         let kind = |kind| self.ranks.rare(self.now, kind) == key;
         let is_host = (node as usize) < self.hosts.len();

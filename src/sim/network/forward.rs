@@ -27,6 +27,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let key = self.ranks.arrival(end + delay, port);
                 self.list.set(self.ranks.arrival_slot(port), key);
                 Frame::Data(packet)
+            } else if let Some(packet) = sender.send_last(&mut self.flows, &mut self.source) {
+                match sender.announce_simply(&mut self.flows, &mut self.source) {
+                    Some(end) => {
+                        let key = self.ranks.arrival(end + delay, port);
+                        self.list.set(self.ranks.arrival_slot(port), key);
+                    }
+                    None => self.announce(host, port),
+                }
+                Frame::Data(packet)
             } else {
                 let frame = sender.send_announced(&mut self.flows, &mut self.source);
                 self.announce(host, port);
@@ -58,6 +67,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Arms the next arrival of a port from what is in flight to it, or from its host.
+    #[inline]
     pub(super) fn arm_inbound(&mut self, port: usize) {
         let at = &self.ports[port];
         if let Some(&(time, _)) = at.inbound.front() {
@@ -101,7 +111,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Ok(enqueued) => {
                 let pool = switch.manager.pool_of(packet.tc());
                 let to = &mut self.ports[out];
-                switch.marker.admit(&mut to.averages[pool & 7], enqueued.queue);
+                if self.marking {
+                    switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
+                }
                 to.queues[usize::from(packet.tc() & 7)].push_back(packet);
                 to.ready |= 1 << (packet.tc() & 7);
                 let idle = !to.busy;
@@ -181,7 +193,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if packet.ect() {
                 let switch = &mut self.switches[p.switch as usize];
                 let pool = switch.manager.pool_of(packet.tc());
-                if switch.marker.marks(p.averages[pool & 7], pool) && !packet.ce() {
+                if switch.marker.marks(self.averages[port][pool & 7], pool) && !packet.ce() {
                     packet.mark();
                     self.tally.marks += 1;
                     self.pauses.mark(self.hosts.len() + port, packet.tc());

@@ -83,9 +83,25 @@ impl FlowSource {
     #[inline]
     pub fn pop(&mut self, host: u32) -> Option<FlowStart> {
         let head = self.head(host)?;
-        let flow = self.heads.get_mut(head)?.take()?;
-        let pattern = self.next[host as usize] as usize;
-        self.heads[head] = self.patterns[pattern].next(host);
+        self.heads.get(head)?.as_ref()?;
+        self.take(host, head)
+    }
+
+    /// Takes the next flow of a host if it starts before `before`.
+    #[inline]
+    pub fn pop_before(&mut self, host: u32, before: u64) -> Option<FlowStart> {
+        let head = self.head(host)?;
+        if self.heads.get(head)?.as_ref()?.start >= before {
+            return None;
+        }
+        self.take(host, head)
+    }
+
+    #[inline]
+    fn take(&mut self, host: u32, head: usize) -> Option<FlowStart> {
+        let pattern = head - host as usize * self.patterns.len();
+        let following = self.patterns[pattern].next(host);
+        let flow = std::mem::replace(&mut self.heads[head], following)?;
         if self.patterns.len() > 1 {
             self.choose(host);
         }

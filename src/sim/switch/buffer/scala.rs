@@ -88,7 +88,7 @@ impl Scala {
 }
 
 impl BufferManager for Scala {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival {
         let p = self.pool_of(tc);
         let index = self.index(port, p);
@@ -116,7 +116,7 @@ impl BufferManager for Scala {
         Arrival { admitted: Ok(Place::Pool), pause }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(
         &mut self,
         in_port: usize,
@@ -159,7 +159,7 @@ impl BufferManager for Scala {
         Ok(Enqueued { ingress, queue })
     }
 
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, in_port: usize, out_port: usize, tc: u8, bytes: u64) -> Departed {
         let p = self.pool_of(tc);
         let from = self.index(in_port, p);
