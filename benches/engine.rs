@@ -20,6 +20,9 @@ use poolsweep::units::{BitRate, Bytes, Ps};
 
 const RUNS: usize = 5;
 
+/// A workload's name and how its scenario is made.
+type Workload = (&'static str, fn() -> Scenario);
+
 fn scenario(topology: Topology, traffic: Traffic, duration: u64, until: Until) -> Scenario {
     Scenario {
         duration: Ps(duration),
@@ -124,7 +127,7 @@ fn making(scenario: &Scenario) -> f64 {
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    let workloads: [(&str, fn() -> Scenario); 3] =
+    let workloads: [Workload; 3] =
         [("incast", incast), ("uniform", uniform), ("permutation", permutation)];
     let once = wanted.iter().any(|w| w == "once");
     for (name, make) in workloads {
