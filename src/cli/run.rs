@@ -10,7 +10,7 @@ use crate::run::interrupt::on_signals;
 use crate::run::progress::{reporter, rough};
 use crate::run::recorder::{Recorder, Simulations, left_to_do};
 use crate::run::simulator::Simulator;
-use crate::run::{Chunk, Ended, Options, Stop, execute, origin};
+use crate::run::{Ended, Options, Stop, execute, origin};
 use crate::sweep::plan::Plan;
 use clap::Args;
 use std::io::Write;

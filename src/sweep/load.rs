@@ -18,6 +18,7 @@ use super::template::{self, Slot, Template};
 use super::value;
 use super::yaml::{self, Map, Node, Tree};
 use crate::scenario::attributes::Kind;
+use crate::scenario::check::MAX_TIME;
 use crate::scenario::{Nic, Switch};
 use crate::units::Rational;
 use serde_json::Value as Json;
@@ -347,10 +348,11 @@ fn check_recording(grid: &Grid) -> Result<(), Fault> {
             let Ok(path) = Path::parse(key) else { continue };
             let Some(node) = keys::node_at(&block.base, &path) else { continue };
             if let Value::Time(time) = value::read(Kind::Time, node, key)?
-                && time <= Rational::from_integer(0)
+                && !(Rational::from_integer(1)..=Rational::from_integer(MAX_TIME.into()))
+                    .contains(&time)
             {
                 return Err(Fault::new(node.at, key, format!("`{}` is no interval", node.show()))
-                    .help("write a time above 0s, such as `10us`"));
+                    .help("write a time above 0s and at most 1000000s, such as `10us`"));
             }
         }
     }

@@ -90,8 +90,8 @@ fn failed_jobs_have_rows_and_an_exit_code() {
     let limited = ["run", "sweep.yaml", "--out", "two", "--threads", "1", "--max-failures", "1"];
     let (code, stdout, stderr) = place.ends(&limited);
     assert_eq!(code, 6, "{stderr}");
-    assert!(stdout.contains("1 failed") && stdout.contains("outstanding"), "{stdout}");
-    assert!(stderr.contains("stopped by --max-failures: 1 job"), "{stderr}");
+    assert!(stdout.contains("1 failed, 2 outstanding"), "{stdout}");
+    assert!(stderr.contains("stopped by --max-failures: 2 jobs not started"), "{stderr}");
 }
 
 #[test]
@@ -108,6 +108,22 @@ fn a_trace_that_makes_no_sense_is_told_before_anything_runs() {
         assert!(stderr.contains("bad.csv:2:"), "{stderr}");
     }
     assert!(!place.path("out").exists());
+}
+
+#[test]
+fn repro_of_a_job_without_its_trace_says_so() {
+    let place = Place::new(
+        "base:\n  duration: 50us\n  topology: {kind: single-switch, hosts: 5}\n  traffic:\n    \
+         - {pattern: trace, file: flows.csv}\n",
+    );
+    place.write("flows.csv", "src,dst,bytes,start_ns,dscp\n1,0,4000,0,8\n");
+    place.succeeds(&["run", "sweep.yaml", "-q", "--out", "data"]);
+    let id = first_job(&place, "data", "ok");
+    place.succeeds(&["repro", &id, "--data", "data"]);
+    place.write("flows.csv", "src,dst,bytes,start_ns,dscp\n1,0,4001,0,8\n");
+    let (code, _, stderr) = place.ends(&["repro", &id, "--data", "data"]);
+    assert_eq!(code, 7);
+    assert!(stderr.contains("flows.csv is not the file that was planned with"), "{stderr}");
 }
 
 fn first_job(place: &Place, dataset: &str, status: &str) -> String {
