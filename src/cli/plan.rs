@@ -81,14 +81,14 @@ pub fn write_plan(dataset: &Dataset, plan: &Plan) -> Result<(), Failure> {
 fn overview(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,
-        "{}: {}, {} to run, seed {}{}",
+        "{}: {}, {} to run, {}",
         plan.name,
         text::count(plan.points.len(), "point"),
         text::count(plan.jobs.len() - plan.infeasible(), "job"),
-        plan.seed,
-        match plan.repetitions {
-            1 => String::new(),
-            n => format!(", {n} repetitions"),
+        match (plan.seeds().as_slice(), plan.repetitions) {
+            ([_], 1) => format!("seed {}", plan.seed),
+            ([_], n) => format!("seed {}, {n} repetitions", plan.seed),
+            (many, _) => format!("{} seeds from {}", many.len(), plan.seed),
         },
     )?;
     let shared = plan.points.iter().filter(|point| point.job.is_some()).count() - plan.jobs.len();

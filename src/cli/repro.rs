@@ -50,7 +50,15 @@ pub fn run(args: &ReproArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Ok(());
     }
     let (scenario, seeds) = resolve(&row, &args.data)?;
-    let rows = again(&row, &scenario, seeds)?;
+    let simulator = Simulator::default();
+    // Without its trace the job would fail, which says nothing about the recorded rows.
+    simulator.traces(&scenario).map_err(|error| {
+        Failure::new(
+            Exit::Output,
+            format!("{error}: the path starts from the folder the sweep was run in"),
+        )
+    })?;
+    let rows = again(&simulator, &row, &scenario, seeds)?;
     let differences = compare(&dataset, &row, rows, out)?;
     if differences.is_empty() {
         return Ok(());
@@ -103,7 +111,12 @@ fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
     Ok((scenario, seeds))
 }
 
-fn again(row: &JobRow, scenario: &Scenario, seeds: Seeds) -> Result<JobRows, RecordError> {
+fn again(
+    simulator: &Simulator,
+    row: &JobRow,
+    scenario: &Scenario,
+    seeds: Seeds,
+) -> Result<JobRows, RecordError> {
     let meta = JobMeta {
         id: row.id,
         repetition: row.repetition,
@@ -113,7 +126,6 @@ fn again(row: &JobRow, scenario: &Scenario, seeds: Seeds) -> Result<JobRows, Rec
         interval: row.interval,
         zeros: row.zeros,
     };
-    let simulator = Simulator::default();
     match crate::run::catch(|| simulator.simulate(scenario, seeds)) {
         Ok(Ok(observed)) => JobRows::new(meta, record::Outcome::Ran(&observed)),
         Ok(Err(message)) | Err(message) => JobRows::new(meta, record::Outcome::Failed(&message)),

@@ -10,7 +10,7 @@ use crate::run::interrupt::on_signals;
 use crate::run::progress::{reporter, rough};
 use crate::run::recorder::{Recorder, Simulations, left_to_do};
 use crate::run::simulator::Simulator;
-use crate::run::{Chunk, Ended, Options, Stop, execute, origin};
+use crate::run::{Ended, Options, Stop, execute, origin};
 use crate::sweep::plan::Plan;
 use clap::Args;
 use std::io::Write;
@@ -64,7 +64,6 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = Dataset::open_or_create(&folder)?;
     let (chunks, skipped) = left_to_do(&plan, &dataset.done()?);
     let simulator = Simulator::default();
-    check_traces(&plan, &chunks, &simulator)?;
     write_plan(&dataset, &plan)?;
 
     let options = Options { threads: args.threads, max_failures: args.max_failures, skipped };
@@ -119,16 +118,6 @@ fn outcome(ended: &Ended, failed: bool) -> Result<(), Failure> {
         )),
         Some(Stop::Output) | None => Ok(()),
     }
-}
-
-/// A trace that cannot be read is told before anything runs.
-fn check_traces(plan: &Plan, chunks: &[Chunk], simulator: &Simulator) -> Result<(), Failure> {
-    let first = chunks.iter().flat_map(|chunk| &chunk.tasks).find(|task| task.runs);
-    if let Some(task) = first {
-        let scenario = plan.scenario(task.job)?;
-        simulator.traces(&scenario).map_err(|error| Failure::new(Exit::Invalid, error))?;
-    }
-    Ok(())
 }
 
 fn warn(plan: &Plan) {

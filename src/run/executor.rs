@@ -181,6 +181,8 @@ fn dispatch(receiver: Receiver<Event>, stop: &AtomicBool, reporter: &mut dyn Rep
     let mut last = Instant::now();
     loop {
         match receiver.recv_timeout(TICK) {
+            // The worker that stops for a signal says so too.
+            Ok(Event::Stopping(Stop::Interrupted)) if said => {}
             Ok(event) => {
                 said |= matches!(event, Event::Stopping(_));
                 reporter.event(&event);

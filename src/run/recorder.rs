@@ -114,6 +114,12 @@ pub fn left_to_do(source: &dyn JobSource, done: &BTreeMap<JobId, Done>) -> (Vec<
         .collect();
     let is_done = |job: usize| {
         done.get(&source.jobs()[job].id).is_some_and(|claim| {
+            // An earlier version may have refused what this one runs.
+            if claim.status == record::Status::Infeasible
+                && source.jobs()[job].infeasible.is_empty()
+            {
+                return false;
+            }
             // One that cannot be resolved fails when it runs, with its message.
             source.scenario(job).is_ok_and(|scenario| Asked::of(&scenario).covered_by(claim))
         })

@@ -122,8 +122,11 @@ pub(super) fn assemble(
         warnings.push("the constraints together remove every point".to_owned());
     }
     for (warning, n) in found.into_values() {
-        let others =
-            if n > 1 { format!(" (and {} more points alike)", n - 1) } else { String::new() };
+        let others = match n - 1 {
+            0 => String::new(),
+            1 => " (and 1 more point alike)".to_owned(),
+            n => format!(" (and {n} more points alike)"),
+        };
         warnings.push(format!("{warning}{others}"));
     }
     let axes = grid.axes.iter().map(summary).collect();
@@ -155,6 +158,7 @@ fn without_figures(rule: &str) -> String {
     rule.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect()
 }
 
+/// What a summary shows of an axis; the values a zip or table takes together stand together.
 fn summary(axis: &Axis) -> AxisSize {
     let shown = |i: usize| {
         let members = axis.members.iter().filter(|m| !m.hidden);
@@ -163,7 +167,7 @@ fn summary(axis: &Axis) -> AxisSize {
             (Some(labels), value) => format!("{} ({value})", labels[i]),
             (None, value) => value.to_string(),
         });
-        values.collect::<Vec<_>>().join(", ")
+        values.collect::<Vec<_>>().join(" / ")
     };
     AxisSize {
         name: axis.name.clone(),

@@ -5,10 +5,12 @@
 
 use super::fault::{Fault, Pos, Sources};
 use super::keys::{self, Branch, Path};
+use super::trace::{Outlook, parse_trace};
 use super::value;
 use super::yaml::{Map, Node, Tree};
 use crate::scenario::{Scenario, Topology, Traffic};
 use serde_json::{Map as JsonMap, Value as Json};
+use std::sync::PoisonError;
 
 /// Reads a merged `base` as JSON in base units; keys that are not given stay absent.
 pub(crate) fn read(base: &Map, sources: &Sources) -> Result<Json, Fault> {
@@ -126,7 +128,11 @@ fn trace(entry: &mut Json, node: &Node, path: &Path, sources: &Sources) -> Resul
     Ok(())
 }
 
-/// The path of a trace as the simulator opens it, and the hash of what is in it.
+/// The path of a trace as the simulator opens it, and the hash of what is in it. Its flows are
+/// looked through, once a file, for what points have to be checked against.
+///
+/// # Errors
+/// A file that cannot be read, or is no trace.
 pub(crate) fn trace_file(
     written: &str,
     at: Pos,
@@ -138,16 +144,21 @@ pub(crate) fn trace_file(
         Fault::new(at, key, m).help("the path starts from the folder of the file it stands in")
     };
     let unreadable = |e: std::io::Error| fault(format!("cannot read `{}`: {e}", path.display()));
-    let mut file = std::fs::File::open(&path).map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
+    if !std::fs::metadata(&path).map_err(unreadable)?.is_file() {
         return Err(fault(format!("`{}` is not a file", path.display())));
     }
-    let mut hasher = blake3::Hasher::new();
-    std::io::copy(&mut file, &mut hasher).map_err(unreadable)?;
     let Some(text) = path.to_str() else {
         return Err(fault(format!("`{}` is not UTF-8", path.display())));
     };
-    Ok((text.to_owned(), hasher.finalize().to_hex().to_string()))
+    let mut known = sources.traces.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((hash, _)) = known.get(&path) {
+        return Ok((text.to_owned(), hash.clone()));
+    }
+    let bytes = std::fs::read(&path).map_err(unreadable)?;
+    let flows = parse_trace(&path, &bytes).map_err(|e| Fault::new(at, key, e.to_string()))?;
+    let hash = blake3::hash(&bytes).to_hex().to_string();
+    known.insert(path.clone(), (hash.clone(), Outlook::of(&flows)));
+    Ok((text.to_owned(), hash))
 }
 
 /// The scenario a JSON stands for.

@@ -85,7 +85,10 @@ impl Scope<'_> {
         let mut bound = Vec::new();
         for name in rule.expr.names() {
             match self.name(name) {
-                Ok(Some(binding)) => bound.push((name.to_owned(), binding)),
+                Ok(Some(binding)) => {
+                    let binding = binding.narrowed(rule.expr.elements(name));
+                    bound.push((name.to_owned(), binding));
+                }
                 Ok(None) | Err(_) if words.contains(&name) => {}
                 Ok(None) => {
                     let message = format!("`{name}` has no value in `{}`", rule.expr.source());
@@ -216,6 +219,19 @@ impl Binding {
                 }
                 Some(Value::List(list))
             }
+        }
+    }
+
+    /// The same for an expression that takes only these elements of a list (`None`: all of it):
+    /// what the other places hold is neither looked up nor waited for, so that one place of a
+    /// list may be derived from another.
+    fn narrowed(self, elements: Option<Vec<usize>>) -> Binding {
+        match (self, elements) {
+            (Binding::Patched { list, mut places }, Some(elements)) => {
+                places.retain(|(place, _)| elements.contains(place));
+                Binding::Patched { list, places }
+            }
+            (binding, _) => binding,
         }
     }
 

@@ -3,8 +3,11 @@
 //! Owns positions, the texts they point into, and the one error type of this room. Refuses to
 //! decide what is wrong: the readers do.
 
+use super::trace::Outlook;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
 /// Why there is no plan.
@@ -143,6 +146,8 @@ pub(crate) struct Source {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sources {
     list: Vec<Source>,
+    /// What was read of traces, by path; shared, as a file is read once however often it is named.
+    pub traces: Arc<Mutex<BTreeMap<PathBuf, (String, Outlook)>>>,
 }
 
 impl Sources {
@@ -159,6 +164,12 @@ impl Sources {
         }
         self.list.push(Source { name, text, is_file });
         Ok((self.list.len() - 1) as u16)
+    }
+
+    /// What was read of traces, by the hash of the file.
+    pub fn outlooks(&self) -> BTreeMap<String, Outlook> {
+        let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        traces.values().cloned().collect()
     }
 
     /// All texts in the order they were read.

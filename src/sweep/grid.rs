@@ -13,13 +13,14 @@ use super::expr::Value;
 use super::fault::Fault;
 use super::plan::JobId;
 use super::template::{self, Slot, Template};
+use super::trace::Outlook;
 use super::value;
 use super::yaml::Map;
 use crate::scenario::attributes::Kind;
 use crate::scenario::check::{self, Finding};
-use crate::scenario::{Scenario, SeedStreams};
+use crate::scenario::{Scenario, SeedStreams, Traffic};
 use crate::sim::random::Seeds;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Version of the rules by which a scenario gives a result. It is part of every job's identity:
 /// raise it when the simulator gives other results for the same scenario.
@@ -68,6 +69,8 @@ pub(crate) struct Grid {
     pub checks: Vec<Rule>,
     pub blocks: Vec<Block>,
     pub repeats: Vec<Repeat>,
+    /// What points have to know of trace files, by the hash of the file.
+    pub traces: BTreeMap<String, Outlook>,
 }
 
 /// What a point comes to.
@@ -188,7 +191,15 @@ impl Grid {
         };
         let jobs = self.repeats.iter().map(job).collect();
         let report = check::check(&scenario);
-        let infeasible = report.refusals.iter().map(Finding::to_string).collect();
+        let mut infeasible: Vec<String> = report.refusals.iter().map(Finding::to_string).collect();
+        for (place, entry) in scenario.traffic.iter().enumerate() {
+            if let Traffic::Trace(trace) = entry
+                && let Some(outlook) = self.traces.get(&trace.blake3)
+            {
+                let refusals = outlook.refusals(place, trace, &scenario);
+                infeasible.extend(refusals.iter().map(Finding::to_string));
+            }
+        }
         let cost = cost::estimate(&scenario);
         let ready = Ready { jobs, infeasible, warnings: report.warnings, cost };
         Ok(Resolved { outcome: Outcome::Ready(Box::new(ready)), derived })

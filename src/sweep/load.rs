@@ -7,6 +7,7 @@ use super::assemble::assemble;
 use super::axis::{self, Axis, Context, FREE, Sort, Spec};
 use super::base;
 use super::bind::{self, Derived, Rule, Scope};
+use super::expr::Value;
 use super::fault::{Fault, Pos, Sources, SweepError, suggest};
 use super::grid::{Block, Grid, Names, Repeat};
 use super::keys::{self, Path, Step};
@@ -17,8 +18,11 @@ use super::template::{self, Slot, Template};
 use super::value;
 use super::yaml::{self, Map, Node, Tree};
 use crate::scenario::attributes::Kind;
+use crate::scenario::check::MAX_TIME;
 use crate::scenario::{Nic, Switch};
+use crate::units::Rational;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// Most points (repetitions counted) that are planned without being asked twice.
 pub const SOFT_LIMIT: u64 = 100_000;
@@ -320,6 +324,7 @@ impl Draft {
             checks,
             blocks: Vec::new(),
             repeats,
+            traces: BTreeMap::new(),
         };
         let mut first = 0;
         for (i, active) in active.into_iter().enumerate() {
@@ -329,8 +334,29 @@ impl Draft {
             grid.blocks.push(Block { first, count, ..block });
             first += count;
         }
+        grid.traces = sources.outlooks();
+        check_recording(&grid).map_err(|f| sources.error(f))?;
         assemble(grid, merged, name, variants, warnings, sources)
     }
+}
+
+/// Refuses an interval that cannot be. What is recorded is no part of a job, so it makes no point
+/// infeasible: the whole file is wrong.
+fn check_recording(grid: &Grid) -> Result<(), Fault> {
+    for block in &grid.blocks {
+        for key in ["record.interval", "switch.SharedBufferManager.BufferStatsReportInterval"] {
+            let Ok(path) = Path::parse(key) else { continue };
+            let Some(node) = keys::node_at(&block.base, &path) else { continue };
+            if let Value::Time(time) = value::read(Kind::Time, node, key)?
+                && !(Rational::from_integer(1)..=Rational::from_integer(MAX_TIME.into()))
+                    .contains(&time)
+            {
+                return Err(Fault::new(node.at, key, format!("`{}` is no interval", node.show()))
+                    .help("write a time above 0s and at most 1000000s, such as `10us`"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether some path of one list covers, or is covered by, one of the other.

@@ -175,6 +175,13 @@ impl Plan {
         self.resolve(job).map(|(scenario, _)| scenario)
     }
 
+    /// The seeds repetitions draw from: one, or those that `seeds` lists.
+    pub fn seeds(&self) -> Vec<u64> {
+        let mut seeds: Vec<u64> = self.grid.repeats.iter().map(|r| r.seed).collect();
+        seeds.dedup();
+        seeds
+    }
+
     /// The scenario of a job as JSON: sorted keys, base units, every default filled in.
     ///
     /// # Errors
@@ -220,8 +227,7 @@ impl Plan {
             .map(|e| serde_json::json!({"constraint": e.constraint, "points": e.points}))
             .collect();
         // One seed serves all repetitions, unless the file lists them.
-        let mut seeds: Vec<u64> = self.grid.repeats.iter().map(|r| r.seed).collect();
-        seeds.dedup();
+        let seeds = self.seeds();
         let files: Vec<_> = self
             .files
             .iter()

@@ -32,7 +32,14 @@ pub(crate) fn head(merged: &Merged, stem: &str) -> Result<(String, Vec<Repeat>),
     }
     let name = match sections.get("name").map(|e| &e.node) {
         None => stem.to_owned(),
-        Some(Node { value: Tree::Scalar { text, .. }, .. }) if !text.trim().is_empty() => {
+        Some(node @ Node { value: Tree::Scalar { text, .. }, .. }) if !text.trim().is_empty() => {
+            if text.starts_with('.') || text.contains(|c: char| "/\\".contains(c) || c.is_control())
+            {
+                return Err(Fault::new(node.at, "name", format!("`{text}` cannot name a folder"))
+                    .help(
+                        "results go to out/NAME: write a name without `/`; `--out` takes a path",
+                    ));
+            }
             text.clone()
         }
         Some(node) => {

@@ -211,6 +211,18 @@ fn another_table_runs_jobs_again_and_replaces_their_rows() {
 }
 
 #[test]
+fn what_an_earlier_version_refused_and_this_one_runs_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &grid(14), 2);
+    let mut able = grid(14);
+    able.jobs[6].infeasible.clear();
+    let ended = run(folder.path(), &able, 2);
+    assert_eq!((ended.tally.ran, ended.tally.infeasible), (1, 0));
+    assert_eq!(rows(folder.path(), "jobs").len(), 15);
+    assert_eq!(run(folder.path(), &able, 2).tally, Default::default());
+}
+
+#[test]
 fn interrupted_and_resumed_equals_uninterrupted() {
     let whole = tempfile::tempdir().unwrap();
     run(whole.path(), &grid(60), 2);

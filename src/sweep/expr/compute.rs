@@ -147,18 +147,22 @@ fn same_kind(
 }
 
 /// The element of a list.
+/// The place an index means, if it is a whole number of 0 or more.
+pub(super) fn position(index: &Value) -> Option<usize> {
+    match index {
+        Value::Number(number) if *number.denom() == 1 => usize::try_from(*number.numer()).ok(),
+        _ => None,
+    }
+}
+
 pub(super) fn element(list: &Value, index: &Value) -> Result<Value, String> {
     let Value::List(items) = list else {
         return Err(format!("only a list has elements: this is a {}", list.dimension_name()));
     };
-    let position = match index {
-        Value::Number(number) if *number.denom() == 1 => usize::try_from(*number.numer()).ok(),
-        Value::Number(_) => None,
-        other => {
-            return Err(format!("an index is a number: this is a {}", other.dimension_name()));
-        }
-    };
-    match position.and_then(|position| items.get(position)) {
+    if !matches!(index, Value::Number(_)) {
+        return Err(format!("an index is a number: this is a {}", index.dimension_name()));
+    }
+    match position(index).and_then(|position| items.get(position)) {
         Some(item) => Ok(item.clone()),
         None if items.is_empty() => Err("the list is empty".into()),
         None => Err(format!(

@@ -123,6 +123,15 @@ impl Expr {
             .collect()
     }
 
+    /// The elements it takes of a list it calls `name`; `None` if it looks at the list in any other
+    /// way than by fixed indices, such as `sum(name)` or `name[n]`.
+    #[must_use]
+    pub fn elements(&self, name: &str) -> Option<Vec<usize>> {
+        let mut taken = Vec::new();
+        let index = self.names.iter().position(|n| n == name)?;
+        only_elements(&self.tree, index, &mut taken).then_some(taken)
+    }
+
     /// The text it was parsed from.
     #[must_use]
     pub fn source(&self) -> &str {
@@ -141,6 +150,28 @@ impl Expr {
     pub fn eval(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Result<Value, ExprError> {
         let walk = eval::Walk { expr: self, lookup };
         walk.value(&self.tree).map_err(|error| *error)
+    }
+}
+
+/// Whether a name stands only where a fixed index takes an element of it; collects the indices.
+fn only_elements(node: &Node, name: usize, taken: &mut Vec<usize>) -> bool {
+    match &node.shape {
+        Shape::Literal(_) => true,
+        Shape::Name(index) => *index != name,
+        Shape::Index(pair) => match (&pair[0].shape, &pair[1].shape) {
+            (Shape::Name(index), Shape::Literal(at)) if *index == name => {
+                let place = compute::position(at);
+                taken.extend(place);
+                place.is_some()
+            }
+            _ => pair.iter().all(|node| only_elements(node, name, taken)),
+        },
+        Shape::Not(inner) | Shape::Negate(inner) => only_elements(inner, name, taken),
+        Shape::Operation(_, pair) => pair.iter().all(|node| only_elements(node, name, taken)),
+        Shape::If(triple) => triple.iter().all(|node| only_elements(node, name, taken)),
+        Shape::List(nodes) | Shape::Call(_, nodes) => {
+            nodes.iter().all(|node| only_elements(node, name, taken))
+        }
     }
 }
 

@@ -231,3 +231,20 @@ fn a_scenario_can_be_chosen_by_its_job() {
     assert_eq!(pick(Some(1)).unwrap().switch.shared_buffer_manager.plane_bdp.0, 2_000);
     assert!(pick(Some(2)).unwrap_err().to_string().contains("no job 2: it has 2"));
 }
+
+#[test]
+fn an_interval_of_nothing_refuses_the_file_not_the_points() {
+    let text = error("  record: {interval: 0s}\n");
+    assert!(text.contains("s.yaml:7:22: record.interval: `0s` is no interval"), "{text}");
+    let text = error("  switch: {SharedBufferManager: {BufferStatsReportInterval: 0s}}\n");
+    assert!(text.contains("BufferStatsReportInterval: `0s` is no interval"), "{text}");
+}
+
+#[test]
+fn a_name_that_leads_out_of_the_results_is_refused() {
+    for name in ["../up", "a/b", ".", "..", "a\\b", "/tmp/x"] {
+        let text = error(&format!("name: '{name}'\n"));
+        assert!(text.contains(&format!("`{name}` cannot name a folder")), "{text}");
+    }
+    assert_eq!(super::plan("name: 400G over 300 m\n").name, "400G over 300 m");
+}

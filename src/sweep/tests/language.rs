@@ -144,6 +144,8 @@ axes:
     let sizes: Vec<(&str, usize)> = plan.axes.iter().map(|a| (a.name.as_str(), a.len)).collect();
     assert_eq!(sizes, [("speed", 2), ("bytes", 2), ("PoolAllocationMap", 2), ("links", 2)]);
     assert_eq!(plan.axes[1].values, ["small (64KB)", "large (1MB)"]);
+    assert_eq!(plan.axes[0].values, ["100Gbps / 75KB", "200Gbps / 150KB"]);
+    assert_eq!(plan.axes[3].values, ["16KB / 100ns", "32KB / 200ns"]);
 }
 
 #[test]
@@ -197,6 +199,30 @@ derived:
     assert_eq!(whole(&plan, "StaticPoolXonThreshold"), [50_000, 100_000]);
     let scenario = plan.scenario(1).unwrap();
     assert_eq!(scenario.switch.shared_buffer_manager.static_pool_xon_threshold, Bytes(100_000));
+}
+
+#[test]
+fn one_place_of_a_list_may_be_derived_from_another() {
+    let plan = plan(
+        "
+axes: {\"PoolAllocationMap[1]\": [0.1, 0.25]}
+derived:
+  PoolAllocationMap[0]: 1 - PoolAllocationMap[1] - PoolAllocationMap[2]
+  PoolAllocationMap[2]: if(PoolAllocationMap[1] > 0.2, 0.05, PoolAllocationMap[7])
+checks:
+  - sum(PoolAllocationMap) == 1
+",
+    );
+    assert_eq!(floats(&plan, "PoolAllocationMap[0]"), [0.9, 0.7]);
+    assert_eq!(floats(&plan, "PoolAllocationMap[2]"), [0.0, 0.05]);
+    let buffer = plan.scenario(1).unwrap().switch.shared_buffer_manager;
+    assert_eq!(buffer.pool_allocation_map, [0.7, 0.25, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    // The whole list, or a place that is not fixed, still needs itself.
+    for looks in ["1 - sum(PoolAllocationMap)", "PoolAllocationMap[1 - 1]", "PoolAllocationMap[0]"]
+    {
+        let text = super::error(&format!("\nderived: {{\"PoolAllocationMap[0]\": \"{looks}\"}}"));
+        assert!(text.contains("need each other"), "{looks}: {text}");
+    }
 }
 
 #[test]
@@ -381,6 +407,40 @@ axes: {file: [a.csv, b.csv, c.csv]}
     let plan = files.plan(&Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(plan.points.iter().map(|p| p.job).collect::<Vec<_>>(), [Some(0), Some(1), Some(0)]);
     assert_eq!(plan.columns.len(), 1);
+}
+
+#[test]
+fn a_trace_is_checked_before_anything_runs() {
+    let sweep = "
+base:
+  duration: 1ms
+  topology: {kind: single-switch, hosts: 4}
+  traffic: [{pattern: trace, file: flows.csv, dscp: 24}]
+axes:
+  topology.hosts: [3, 4]
+  TrafficClassPoolMapping: [[0, 1, 0, 0, 0, 0, 0, 0], [0, 1, 3, 3, 0, 0, 0, 0]]
+";
+    let files = |flows: &str| {
+        Files::new(&[
+            ("s.yaml", sweep),
+            ("flows.csv", &format!("src,dst,bytes,start_ns,dscp\n{flows}")),
+        ])
+    };
+    let plan = files("0,1,1000,0,0\n1,3,1000,0,\n").plan(&Overrides::default()).unwrap();
+    let far = "flow 1 (from 0) has dst 3, but there are only hosts 0 to 2";
+    let poolless = "flow 1 (from 0) is of class 3, but its pool 3 does not exist: its share in \
+                    PoolAllocationMap is 0";
+    let rules: Vec<Vec<&str>> = plan
+        .jobs
+        .iter()
+        .map(|job| job.infeasible.iter().filter_map(|f| Some(f.split_once("csv: ")?.1)).collect())
+        .collect();
+    assert_eq!(rules, [vec![far], vec![far, poolless], vec![], vec![poolless]]);
+
+    let broken = files("0,1,1000,0,0\n1,2,-5,0,0\n");
+    let text = broken.plan(&Overrides::default()).unwrap_err().to_string();
+    assert!(text.contains("s.yaml:5:36: traffic[0].file: "), "{text}");
+    assert!(text.contains("flows.csv:3: `bytes` is `-5`"), "{text}");
 }
 
 #[test]

@@ -106,6 +106,9 @@ impl Cell<'_> {
     fn quantity<Q: FromStr<Err: fmt::Display>>(&self, amount: fn(Q) -> u64) -> Result<u64, Rule> {
         match (self.whole(), self) {
             (Some(whole), _) => Ok(whole),
+            (None, Cell::Text(text)) if text.bytes().all(|b| b.is_ascii_digit()) => {
+                Err(format!("is too large: at most {}", u64::MAX))
+            }
             (None, Cell::Text(text)) => {
                 text.parse().map(amount).map_err(|error: Q::Err| error.to_string())
             }

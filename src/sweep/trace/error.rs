@@ -1,6 +1,7 @@
 //! What can be wrong with a trace file.
 
 use super::Column;
+use crate::sweep::fault::nearest;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -40,17 +41,18 @@ pub enum TraceError {
     },
     /// A column that traces do not have.
     #[error(
-        "{}: unknown column `{column}`, did you mean `{nearest}`? a trace has the columns \
+        "{}: unknown column `{column}`{}; a trace has the columns \
          src,dst,bytes,start_ns,dscp and optionally packet,ect,role,rate",
-        path.display()
+        path.display(),
+        nearest.map_or_else(String::new, |n| format!(", did you mean `{n}`?"))
     )]
     UnknownColumn {
         /// The file.
         path: PathBuf,
         /// The column.
         column: String,
-        /// The known column with the nearest name.
-        nearest: &'static str,
+        /// The known column that may be meant.
+        nearest: Option<&'static str>,
     },
     /// A column that is there twice.
     #[error("{}: column `{column}` is there twice; remove one", path.display())]
@@ -89,12 +91,10 @@ pub enum TraceError {
 
 impl TraceError {
     pub(super) fn unknown_column(path: &Path, column: &str) -> TraceError {
-        let distance = |known: &Column| strsim::damerau_levenshtein(known.name(), column);
-        let nearest = Column::ALL.into_iter().min_by_key(distance).unwrap_or(Column::Src);
         TraceError::UnknownColumn {
             path: path.into(),
             column: column.into(),
-            nearest: nearest.name(),
+            nearest: nearest(column, Column::ALL.map(Column::name)),
         }
     }
 }

@@ -22,9 +22,11 @@
 mod cell;
 mod csv_file;
 mod error;
+mod outlook;
 mod parquet_file;
 
 pub use error::{Place, TraceError};
+pub(crate) use outlook::Outlook;
 
 use crate::sim::traffic::TraceFlow;
 use cell::Cell;

@@ -122,6 +122,13 @@ fn a_mistake_in_csv_is_named_with_line_and_column() {
     for (text, expected) in cases {
         assert_eq!(line(text), format!("flows.any:2: {expected}"));
     }
+    let huge = line("1,0,99999999999999999999,0,0,,,");
+    assert!(
+        huge.ends_with(
+            "`bytes` is `99999999999999999999`: is too large: at most 18446744073709551615"
+        ),
+        "{huge}"
+    );
     let unit = line("1,0,1,0,0,,,5kb");
     assert!(unit.starts_with("flows.any:2: `rate` is `5kb`: "), "{unit}");
 }
@@ -131,6 +138,8 @@ fn a_mistake_in_columns_is_named() {
     assert!(message("src,dst,bytes,start_ns\n").contains("no column `dscp` (found: src,dst,"));
     let unknown = message("src,dst,byte,start_ns,dscp\n");
     assert!(unknown.contains("unknown column `byte`, did you mean `bytes`?"), "{unknown}");
+    let unknown = message("src,dst,bytes,start_ns,dscp,comment\n");
+    assert!(unknown.contains("unknown column `comment`; a trace has the columns"), "{unknown}");
     assert!(message("src,src,dst\n").contains("column `src` is there twice"));
     assert!(message("").contains("no column `src`"));
     let short = message("src,dst,bytes,start_ns,dscp\n1,0,1,0,0\n1,0\n");

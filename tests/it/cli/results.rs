@@ -63,46 +63,67 @@ fn a_job_that_runs_out_of_events_is_a_result() {
     assert!(answer.contains("4 budget") && answer.contains("2 infeasible"), "{answer}");
 }
 
-/// Two trace files, one of which makes no sense.
-const TRACES: &str = "\
+/// A pattern of more flows than can be counted, ahead of another: jobs that fail.
+const FAILING: &str = "\
 schema: 1
-name: traces
+name: failing
 base:
-  duration: 50us
+  duration: 10s
+  until: drained
   topology: {kind: single-switch, hosts: 5}
   traffic:
-    - {pattern: trace, file: good.csv}
+    - {pattern: uniform, load: 0.5, bytes: 1000B, length: 1us}
+    - {pattern: incast, senders: 1, bytes: 4KB}
 axes:
-  traffic[0].file: [good.csv, bad.csv, worse.csv]
+  traffic[0].length: [1us, 9s, 9.5s]
 ";
 
 #[test]
 fn failed_jobs_have_rows_and_an_exit_code() {
-    let place = Place::new(TRACES);
-    place.write("good.csv", "src,dst,bytes,start_ns,dscp\n1,0,4000,0,8\n");
-    place.write("bad.csv", "src,dst,bytes,start_ns,dscp\n1,zero,4000,0,8\n");
-    place.write("worse.csv", "src,dst,bytes,start_ns,dscp\n1,0,-1,0,8\n");
+    let place = Place::new(FAILING);
     let (code, stdout, stderr) = place.ends(&["run", "sweep.yaml", "--threads", "1"]);
     assert_eq!(code, 6, "{stderr}");
     assert!(stdout.contains("1 ok, 2 failed"), "{stdout}");
-    assert!(stdout.contains("bad.csv:2:"), "{stdout}");
+    assert!(stdout.contains("traffic[0] (uniform): it stands for about"), "{stdout}");
     assert!(stderr.contains("error: some jobs failed"), "{stderr}");
 
     let limited = ["run", "sweep.yaml", "--out", "two", "--threads", "1", "--max-failures", "1"];
     let (code, stdout, stderr) = place.ends(&limited);
     assert_eq!(code, 6, "{stderr}");
-    assert!(stdout.contains("1 failed") && stdout.contains("1 outstanding"), "{stdout}");
-    assert!(stderr.contains("stopped by --max-failures: 1 job"), "{stderr}");
+    assert!(stdout.contains("1 failed, 2 outstanding"), "{stdout}");
+    assert!(stderr.contains("stopped by --max-failures: 2 jobs not started"), "{stderr}");
 }
 
 #[test]
 fn a_trace_that_makes_no_sense_is_told_before_anything_runs() {
-    let place = Place::new(&TRACES.replace("[good.csv, bad.csv, worse.csv]", "[bad.csv]"));
-    place.write("good.csv", "src,dst,bytes,start_ns,dscp\n1,0,4000,0,8\n");
+    let place = Place::new(&FAILING.replace(
+        "    - {pattern: incast, senders: 1, bytes: 4KB}",
+        "    - {pattern: trace, file: bad.csv}",
+    ));
     place.write("bad.csv", "src,dst,bytes,start_ns,dscp\n1,zero,4000,0,8\n");
-    let (code, _, stderr) = place.ends(&["run", "sweep.yaml"]);
-    assert_eq!(code, 3);
-    assert!(stderr.contains("bad.csv:2:"), "{stderr}");
+    for command in ["plan", "run"] {
+        let (code, _, stderr) = place.ends(&[command, "sweep.yaml"]);
+        assert_eq!(code, 3);
+        assert!(stderr.contains("sweep.yaml:9:30: traffic[1].file: "), "{stderr}");
+        assert!(stderr.contains("bad.csv:2:"), "{stderr}");
+    }
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn repro_of_a_job_without_its_trace_says_so() {
+    let place = Place::new(
+        "base:\n  duration: 50us\n  topology: {kind: single-switch, hosts: 5}\n  traffic:\n    \
+         - {pattern: trace, file: flows.csv}\n",
+    );
+    place.write("flows.csv", "src,dst,bytes,start_ns,dscp\n1,0,4000,0,8\n");
+    place.succeeds(&["run", "sweep.yaml", "-q", "--out", "data"]);
+    let id = first_job(&place, "data", "ok");
+    place.succeeds(&["repro", &id, "--data", "data"]);
+    place.write("flows.csv", "src,dst,bytes,start_ns,dscp\n1,0,4001,0,8\n");
+    let (code, _, stderr) = place.ends(&["repro", &id, "--data", "data"]);
+    assert_eq!(code, 7);
+    assert!(stderr.contains("flows.csv is not the file that was planned with"), "{stderr}");
 }
 
 fn first_job(place: &Place, dataset: &str, status: &str) -> String {
