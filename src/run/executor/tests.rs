@@ -289,6 +289,18 @@ fn every_job_is_reported_once_between_started_and_finished() {
     assert_eq!(published, 22);
 }
 
+#[test]
+fn a_signal_is_reported_once() {
+    // Set before the start: dispatcher and worker both see it, whichever is first.
+    for _ in 0..50 {
+        let (parts, stop, mut log) = (Parts::default(), AtomicBool::new(true), Log::default());
+        let chunks = cut_by(&tasks(22), f64::INFINITY, 5);
+        execute(chunks, &options(2), &Mock::default(), &parts, &stop, &mut log).unwrap();
+        let said = log.0.iter().filter(|e| **e == Event::Stopping(Stop::Interrupted)).count();
+        assert_eq!(said, 1);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 

@@ -18,7 +18,11 @@ pub enum TraceError {
         source: csv::Error,
     },
     /// Not a Parquet file, or one that cannot be decoded.
-    #[error("{}: cannot decode this Parquet file: {source}", path.display())]
+    #[error(
+        "{}: cannot decode this Parquet file: {source} (compression has to be none, snappy or \
+         zstd)",
+        path.display()
+    )]
     Parquet {
         /// The file.
         path: PathBuf,

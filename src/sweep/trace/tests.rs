@@ -5,6 +5,8 @@ use arrow::array::{
     TimestampSecondArray, UInt64Array,
 };
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
 
 fn parse(bytes: impl AsRef<[u8]>) -> Result<Vec<TraceFlow>, TraceError> {
@@ -16,12 +18,18 @@ fn message(bytes: impl AsRef<[u8]>) -> String {
 }
 
 fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    compressed(columns, Compression::UNCOMPRESSED)
+}
+
+fn compressed(columns: Vec<(&str, ArrayRef)>, compression: Compression) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter_with_nullable(
         columns.into_iter().map(|(name, column)| (name, column, true)),
     )
     .expect("a batch");
     let mut file = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).expect("a writer");
+    let properties = WriterProperties::builder().set_compression(compression).build();
+    let mut writer =
+        ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).expect("a writer");
     writer.write(&batch).expect("written");
     writer.close().expect("closed");
     file
@@ -84,6 +92,15 @@ fn parquet_says_the_same() {
                1,0,4000000,0.5,8,1000,true,trimmable,100000000000\n\
                2,0,1,1000,,,,,\n";
     assert_eq!(parse(parquet(columns)).expect("valid"), parse(csv).expect("valid"));
+}
+
+/// Snappy is what pyarrow, pandas, DuckDB and Spark write unless told otherwise.
+#[test]
+fn parquet_is_read_as_others_compress_it() {
+    let plain = parse(parquet(required())).expect("valid");
+    for compression in [Compression::SNAPPY, Compression::ZSTD(Default::default())] {
+        assert_eq!(parse(compressed(required(), compression)).expect("valid"), plain);
+    }
 }
 
 #[test]
