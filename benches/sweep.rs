@@ -28,7 +28,7 @@ derived:
   StaticPoolXonThreshold: StaticPoolXoffThreshold * 0.5
 ";
 
-/// 64 jobs of about a tenth of a second each, long and short mixed.
+/// 64 jobs of 0.02 to 0.5 s, long and short mixed.
 const JOBS: &str = "schema: 1
 name: jobs-64
 base:
@@ -39,7 +39,7 @@ base:
     - {pattern: incast, receiver: 0, senders: 8, bytes: 8MB, packet: 4000B, dscp: 8}
 axes:
   senders: [8, 16, 24, 32]
-  bytes: [4MB, 8MB, 16MB, 32MB]
+  bytes: [20MB, 40MB, 80MB, 160MB]
   HeadRoomPerPortLimit: [64KB, 128KB, 192KB, 256KB]
 ";
 
