@@ -221,3 +221,31 @@ fn lossy_queues_stop_at_each_form_of_their_limit() {
     assert_eq!(peak(1.0, false, 3), 11_160_000);
     assert_eq!(peak(0.5, false, 3), 7_440_000);
 }
+
+#[test]
+fn a_cap_that_falls_due_after_the_end_is_never_due() {
+    // 12,288 switch ports leave 2^49 ps, 563 s, to a key; a packet of 65,553 B at 1 kbps keeps
+    // the next one waiting for 524 s.
+    let mut flow = flow(0, 4_095, 1, 1);
+    flow.bytes = Bytes(2 * 65_535);
+    flow.packet = Some(Bytes(65_535));
+    flow.start = Ps(50_000_000_000_000);
+    flow.rate = Some(BitRate(1_000));
+    let mut s = scenario(100_000_000_000_000, vec![flow]);
+    s.topology = Topology::LeafSpine {
+        leaves: 64,
+        hosts_per_leaf: 64,
+        spines: 64,
+        links_per_spine: 1,
+        rate: None,
+        delay: None,
+        fabric_rate: None,
+        fabric_delay: None,
+    };
+    s.record.tables = vec![Table::Jobs, Table::Flows];
+    let seen = run(&s, Seeds::default(), &Traces::default()).expect("a valid scenario");
+    let row = seen.flows[0];
+    assert_eq!((row.sent_packets, row.received_bytes, row.end), (1, 65_535, None));
+    assert_eq!(seen.totals.end_time, 100_000_000_000_000);
+    assert_eq!(seen.totals.packet_hops, 3);
+}

@@ -56,7 +56,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let sender = &mut self.hosts[host as usize];
         let slot = self.ranks.arrival_slot(port);
         let key = match sender.announce(self.now, &mut self.flows, &mut self.source) {
-            Upcoming::Frame(next) => self.ranks.arrival(next.end + sender.line().delay, port),
+            Upcoming::Frame(next) => {
+                let at = next.end + sender.line().delay;
+                // A rate cap may fall due long after the end, where no key reaches.
+                if at < self.end_time { self.ranks.arrival(at, port) } else { NEVER }
+            }
             Upcoming::Wake(at) => {
                 self.schedule_wake(host, at);
                 NEVER
