@@ -21,8 +21,6 @@ pub struct Flow {
     pub packet: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Traffic class.
-    pub tc: u8,
     /// ECN-capable.
     pub ect: bool,
     /// It has a rate cap.
@@ -87,11 +85,6 @@ impl FlowTable {
         self.live + self.announced
     }
 
-    /// Flows with bytes that are neither delivered nor dropped.
-    pub fn live(&self) -> u64 {
-        self.live
-    }
-
     /// Adds a flow that starts.
     #[inline]
     pub fn open(&mut self, spec: &FlowStart) -> u32 {
@@ -101,7 +94,6 @@ impl FlowTable {
             start: spec.start,
             packet: spec.packet,
             dst: spec.dst,
-            tc: spec.tc,
             ect: spec.ect,
             capped: spec.rate != 0,
             lossy: false,

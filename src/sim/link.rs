@@ -1,6 +1,6 @@
 //! Serialization and pause times of a link's end.
 
-use super::packet::PAUSE_QUANTA;
+use crate::scenario::links;
 
 /// ps × bit/s of one byte: 8 bits at 1 bit/s take 8·10^12 ps.
 const PS_PER_BYTE_AT_1BPS: u64 = 8_000_000_000_000;
@@ -31,9 +31,7 @@ impl Line {
 
     /// How long a pause of the full quanta lasts from its arrival, ps.
     pub fn pause_time(&self) -> u64 {
-        let bits = u128::from(PAUSE_QUANTA) * 512 * 1_000_000_000_000;
-        let rate = u128::from(self.rate);
-        u64::try_from(bits.div_ceil(rate)).unwrap_or(u64::MAX / 4) + self.delay
+        links::pause_time(self.rate, self.delay)
     }
 }
 

@@ -1,15 +1,10 @@
 //! Packets and frames as the network carries them.
 
+pub use crate::scenario::offered::{FRAME_OVERHEAD as ETHERNET_BYTES, MIN_CHARGE as LEAST_CHARGE};
 use std::fmt;
 
-/// Bytes an Ethernet header and frame check sequence add on the wire.
-pub const ETHERNET_BYTES: u64 = 18;
-/// Least bytes a packet is charged to a buffer.
-pub const LEAST_CHARGE: u64 = 46;
 /// Bytes of a PFC frame on the wire.
 pub const PFC_WIRE_BYTES: u64 = 64;
-/// Quanta a pause asks for.
-pub const PAUSE_QUANTA: u64 = 65_535;
 
 /// A data packet: two words, so that it travels in registers; everything else about it is its
 /// flow's.

@@ -197,20 +197,6 @@ impl Pattern {
         })
     }
 
-    /// The pattern's name in a scenario.
-    pub(super) fn name(traffic: &Traffic) -> &'static str {
-        match traffic {
-            Traffic::Incast(_) => "incast",
-            Traffic::Permutation(_) => "permutation",
-            Traffic::AllToAll(_) => "all-to-all",
-            Traffic::Ring(_) => "ring",
-            Traffic::Uniform(_) => "uniform",
-            Traffic::OnOff(_) => "on-off",
-            Traffic::Flows(_) => "flows",
-            Traffic::Trace(_) => "trace",
-        }
-    }
-
     /// How many flows the pattern stands for, those after the job's end included.
     pub(super) fn count(&self) -> Result<u64, Problem> {
         match self {

@@ -42,7 +42,7 @@ impl FlowSource {
         let mut patterns = Vec::with_capacity(scenario.traffic.len());
         let mut first = 0;
         for (place, traffic) in (0..).zip(&scenario.traffic) {
-            let fail = |problem| TrafficError { place, pattern: Pattern::name(traffic), problem };
+            let fail = |problem| TrafficError { place, pattern: traffic.pattern(), problem };
             if hosts < 2 {
                 return Err(fail(Problem::Hosts { hosts }));
             }
