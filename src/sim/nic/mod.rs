@@ -6,6 +6,7 @@
 //! switches, events and links, which is how the worked examples are tested packet by packet.
 
 pub mod egress;
+pub mod ingress;
 pub mod stats;
 
 use egress::Egress;
