@@ -23,7 +23,7 @@ mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
 pub use nic::{
-    Block, Egress, Hold, HostLink, HostNic, Ingress, Nic, NicModel, OwnHostLink, QueueScheduling,
+    Egress, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink, QueueScheduling,
 };
 pub use record::{Budget, Record, Table};
 pub use switch::{

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// A block of attributes below `nic` that only some models read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Block {
+pub enum NicBlock {
     /// Receive pools.
     Ingress,
     /// Transmit pools and queues.
@@ -23,45 +23,45 @@ pub enum Block {
     HostLink,
 }
 
-impl Block {
+impl NicBlock {
     /// Every block.
-    pub const ALL: [Block; 3] = [Block::Ingress, Block::Egress, Block::HostLink];
+    pub const ALL: [NicBlock; 3] = [NicBlock::Ingress, NicBlock::Egress, NicBlock::HostLink];
 
     /// Its key below `nic`.
     pub fn key(self) -> &'static str {
         match self {
-            Block::Ingress => "Ingress",
-            Block::Egress => "Egress",
-            Block::HostLink => "HostLink",
+            NicBlock::Ingress => "Ingress",
+            NicBlock::Egress => "Egress",
+            NicBlock::HostLink => "HostLink",
         }
     }
 
     /// The block of a key below `nic`.
-    pub fn of_key(key: &str) -> Option<Block> {
-        Block::ALL.into_iter().find(|block| block.key() == key)
+    pub fn of_key(key: &str) -> Option<NicBlock> {
+        NicBlock::ALL.into_iter().find(|block| block.key() == key)
     }
 
     /// Whether a model reads it.
     pub fn is_read_by(self, model: NicModel) -> bool {
         match self {
-            Block::Ingress | Block::Egress | Block::HostLink => model.is_reactive(),
+            NicBlock::Ingress | NicBlock::Egress | NicBlock::HostLink => model.is_reactive(),
         }
     }
 
     /// Whether nothing but the model's defaults stands in it.
     fn is_usual(self, nic: &Nic) -> bool {
         match self {
-            Block::Ingress => nic.ingress == Ingress::default(),
-            Block::Egress => nic.egress == Egress::of_model(nic.model),
-            Block::HostLink => nic.host_link == HostLink::default(),
+            NicBlock::Ingress => nic.ingress == Ingress::default(),
+            NicBlock::Egress => nic.egress == Egress::of_model(nic.model),
+            NicBlock::HostLink => nic.host_link == HostLink::default(),
         }
     }
 }
 
 impl Nic {
     /// The blocks that the model does not read although something stands in them.
-    pub fn idle_blocks(&self) -> impl Iterator<Item = Block> {
-        Block::ALL
+    pub fn idle_blocks(&self) -> impl Iterator<Item = NicBlock> {
+        NicBlock::ALL
             .into_iter()
             .filter(|block| !block.is_read_by(self.model) && !block.is_usual(self))
     }
@@ -107,7 +107,7 @@ pub(super) struct NicInFile {
 
 impl NicInFile {
     /// With the blocks that `keep` asks for.
-    fn new(nic: &Nic, keep: impl Fn(Block) -> bool) -> NicInFile {
+    fn new(nic: &Nic, keep: impl Fn(NicBlock) -> bool) -> NicInFile {
         NicInFile {
             model: nic.model,
             pfc_response_time: Some(nic.pfc_response_time),
@@ -120,9 +120,9 @@ impl NicInFile {
             hold: nic.hold.clone(),
             interface: nic.interface,
             medium: nic.medium,
-            ingress: keep(Block::Ingress).then_some(nic.ingress),
-            egress: keep(Block::Egress).then(|| nic.egress.into()),
-            host_link: keep(Block::HostLink).then_some(nic.host_link),
+            ingress: keep(NicBlock::Ingress).then_some(nic.ingress),
+            egress: keep(NicBlock::Egress).then(|| nic.egress.into()),
+            host_link: keep(NicBlock::HostLink).then_some(nic.host_link),
             hosts: nic.hosts.clone(),
         }
     }
@@ -172,7 +172,7 @@ mod tests {
 
     fn keys(nic: &Nic) -> Vec<String> {
         let json = serde_json::to_value(nic).unwrap();
-        let known = |key: &&String| Block::of_key(key).is_some();
+        let known = |key: &&String| NicBlock::of_key(key).is_some();
         json.as_object().unwrap().keys().filter(known).cloned().collect()
     }
 
@@ -195,11 +195,11 @@ mod tests {
         assert_eq!(keys(&nic(json!({"model": "uet"})))[..3], ["Egress", "HostLink", "Ingress"]);
         let idle = nic(json!({"HostLink": {"LaneCount": 8}}));
         assert_eq!(keys(&idle), ["HostLink"]);
-        assert_eq!(idle.idle_blocks().collect::<Vec<_>>(), [Block::HostLink]);
+        assert_eq!(idle.idle_blocks().collect::<Vec<_>>(), [NicBlock::HostLink]);
         let usual = nic(json!({"HostLink": {"LaneCount": 16}}));
         assert_eq!((keys(&usual).len(), usual.idle_blocks().count()), (0, 0));
         let full = idle.in_full().unwrap();
-        assert!(Block::ALL.iter().all(|block| full[block.key()].is_object()));
+        assert!(NicBlock::ALL.iter().all(|block| full[block.key()].is_object()));
     }
 
     #[test]

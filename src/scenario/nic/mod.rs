@@ -6,7 +6,7 @@
 mod file;
 mod port;
 
-pub use file::Block;
+pub use file::NicBlock;
 pub use port::{Egress, HostLink, Ingress, OwnHostLink, QueueScheduling};
 
 use super::switch::{Interface, Medium};
