@@ -9,7 +9,7 @@ use super::links::{LinkKind, Outline, pause_time};
 use super::offered::{Offered, classes};
 use super::sizing::{Condition, Sizing, guideline};
 use super::startup::{LimitForm, Startup};
-use super::{Nic, Scenario, Traffic, Until};
+use super::{Nic, Role, Scenario, Traffic, Until};
 use crate::units::{BitRate, Ps, thousands};
 use std::fmt::{self, Write};
 
@@ -37,6 +37,9 @@ pub fn inspect(scenario: &Scenario) -> String {
     }
     page.0
 }
+
+/// Shares of the pools under the UET policy.
+const UET_SHARES: [&str; 8] = ["1.5 of 3.5", "1 of 3.5", "1 of 3.5", "", "", "", "", ""];
 
 /// The page as it grows.
 struct Page(String);
@@ -104,7 +107,11 @@ impl Page {
             let what = match traffic {
                 Traffic::Flows(t) => plural(t.flows.len() as u64, "flow"),
                 Traffic::Trace(t) => t.file.clone(),
-                _ => format!("class {}, packets of {}", common.dscp / 8, size(common.packet.0)),
+                _ => {
+                    let buffer = &scenario.switch.shared_buffer_manager;
+                    let class = buffer.class_of(common.dscp, common.role);
+                    format!("class {class}, packets of {}", size(common.packet.0))
+                }
             };
             self.line(format!("  traffic[{place}]: {}, {what}", traffic.pattern()));
         }
@@ -192,7 +199,10 @@ impl Page {
         self.line("  2. Pools");
         for (number, pool) in s.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
-            let share = buffer.pool_allocation_map[number];
+            let share = match s.limit {
+                LimitForm::Uet { .. } => UET_SHARES[number].to_owned(),
+                _ => buffer.pool_allocation_map[number].to_string(),
+            };
             let moved = match i128::from(pool.size) - i128::from(pool.nominal) {
                 0 => String::new(),
                 more if more > 0 => {
@@ -214,12 +224,21 @@ impl Page {
     }
 
     fn classes(&mut self, s: &Startup) {
+        let uet = matches!(s.limit, LimitForm::Uet { .. });
+        if uet {
+            self.line(format!(
+                "     UETPolicyEnabled: the role decides; data {}, trimmed {}, control {}",
+                Role::NoTrim.class(),
+                Role::Trimmed.class(),
+                Role::Control.class()
+            ));
+        }
         for number in 0..8u8 {
             let mapped = (0..8u8)
                 .filter(|&class| s.class_pool[usize::from(class)] == number)
                 .fold(0u8, |mask, class| mask | 1 << class);
             match &s.pools[usize::from(number)] {
-                None if mapped == 0 => {}
+                None if mapped == 0 || uet => {}
                 None => self.line(format!(
                     "     pool {number}  does not exist; mapped to it: {}",
                     class_list(mapped, "none")
@@ -250,6 +269,20 @@ impl Page {
                 thousands(buffer.queue_drop_threshold),
                 size(buffer.plane_bdp.0)
             ),
+            LimitForm::Uet { trimming } => {
+                let cap = match trimming {
+                    true => format!(
+                        "{} (PlaneBDP), beyond it packets are trimmed",
+                        size(buffer.plane_bdp.0)
+                    ),
+                    false => format!(
+                        "{} x {} (QueueDropThreshold x PlaneBDP)",
+                        thousands(buffer.queue_drop_threshold),
+                        size(buffer.plane_bdp.0)
+                    ),
+                };
+                format!("     UETPolicyEnabled: {cap}; 1.5 times that for trimmable retransmits")
+            }
         });
         let marks = if scenario.switch.ecn_handler.enable_ecn { "" } else { " (EnableEcn is off)" };
         for (number, pool) in s.pools.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! Owns which classes carry traffic and how large their packets get. A trace counts with its
 //! entry's own settings only: its flows are in a file, which this room does not read.
 
-use super::traffic::{Common, Traffic};
+use super::traffic::{Common, Role, Traffic};
 use super::{RingSteps, Scenario};
 
 /// Smallest number of bytes a packet is charged.
@@ -14,7 +14,7 @@ pub const FRAME_OVERHEAD: u64 = 18;
 /// Largest code point.
 pub(super) const MAX_DSCP: u64 = 63;
 
-/// Classes and packets of a scenario's traffic under the default policy.
+/// Classes and packets of a scenario's traffic: by role under the UET policy, by code point without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offered {
     /// Classes that carry traffic, bit n is class n.
@@ -30,9 +30,14 @@ impl Offered {
     pub fn new(scenario: &Scenario) -> Offered {
         let mut offered = Offered::default();
         let hosts = scenario.topology.hosts().max(1);
+        let class = |dscp: u64, role: Option<Role>| {
+            let buffer = &scenario.switch.shared_buffer_manager;
+            (dscp <= MAX_DSCP).then(|| buffer.class_of(dscp, role))
+        };
         for (entry, traffic) in scenario.traffic.iter().enumerate() {
             let common = traffic.common();
-            let mut one = |bytes: u64| offered.add(entry, common.dscp, common.packet.0.min(bytes));
+            let of_all = class(common.dscp, common.role);
+            let mut one = |bytes: u64| offered.add(entry, of_all, common.packet.0.min(bytes));
             match traffic {
                 Traffic::Incast(t) => one(t.bytes.0),
                 Traffic::Permutation(t) => one(t.bytes.0),
@@ -47,7 +52,8 @@ impl Offered {
                 Traffic::Flows(t) => {
                     for flow in &t.flows {
                         let packet = flow.packet.unwrap_or(common.packet).0.min(flow.bytes.0);
-                        offered.add(entry, flow.dscp.unwrap_or(common.dscp), packet);
+                        let dscp = flow.dscp.unwrap_or(common.dscp);
+                        offered.add(entry, class(dscp, flow.role.or(common.role)), packet);
                     }
                 }
             }
@@ -55,11 +61,8 @@ impl Offered {
         offered
     }
 
-    fn add(&mut self, entry: usize, dscp: u64, packet: u64) {
-        if dscp > MAX_DSCP {
-            return;
-        }
-        let class = (dscp / 8) as usize;
+    fn add(&mut self, entry: usize, class: Option<u8>, packet: u64) {
+        let Some(class) = class.map(usize::from) else { return };
         self.classes |= 1 << class;
         self.largest[class] = self.largest[class].max(packet.max(MIN_CHARGE));
         self.first[class].get_or_insert(entry);
@@ -155,6 +158,26 @@ mod tests {
         assert_eq!(o.first[1], Some(0));
         assert_eq!(o.first[7], Some(3));
         assert_eq!((o.largest_packet(), o.largest_of(1), o.largest_of(0)), (9_000, 4_000, 9_000));
+    }
+
+    #[test]
+    fn under_the_uet_policy_the_role_is_the_class() {
+        let scenario: Scenario = serde_json::from_value(json!({
+            "duration": 1, "topology": {"kind": "single-switch", "hosts": 4},
+            "switch": {"SharedBufferManager": {"UETPolicyEnabled": true}},
+            "traffic": [
+                {"pattern": "incast", "senders": 1, "bytes": 10_000, "packet": 1500, "dscp": 40},
+                {"pattern": "flows", "role": "control", "flows": [
+                    {"src": 0, "dst": 1, "bytes": 64},
+                    {"src": 0, "dst": 1, "bytes": 90, "role": "trimmed"},
+                    {"src": 0, "dst": 1, "bytes": 9000, "role": "trimmable-retransmit"},
+                ]},
+            ],
+        }))
+        .unwrap();
+        let o = Offered::new(&scenario);
+        assert_eq!((o.classes, o.largest), (0b111, [4_000, 90, 64, 0, 0, 0, 0, 0]));
+        assert_eq!(o.first[..3], [Some(0), Some(1), Some(1)]);
     }
 
     #[test]

@@ -20,6 +20,31 @@ pub enum Role {
     Trimmed,
 }
 
+impl Role {
+    /// Traffic class of the role under the UET policy: control 2, trimmed 1, the others 0.
+    #[inline]
+    #[must_use]
+    pub const fn class(self) -> u8 {
+        match self {
+            Role::NoTrim | Role::Trimmable | Role::TrimmableRetransmit => 0,
+            Role::Trimmed => 1,
+            Role::Control => 2,
+        }
+    }
+
+    /// The role's name in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::NoTrim => "no-trim",
+            Role::Trimmable => "trimmable",
+            Role::TrimmableRetransmit => "trimmable-retransmit",
+            Role::Control => "control",
+            Role::Trimmed => "trimmed",
+        }
+    }
+}
+
 /// What every pattern may say of its flows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -226,7 +226,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         Kind::Enum(&["no-trim", "trimmable", "trimmable-retransmit", "control", "trimmed"]),
         None,
         "",
-        "Codepoint role, read under the UET policy. Absent: no-trim data.",
+        "Codepoint role, read under the UET policy, where it decides the class: `control` 2, `trimmed` 1, the others 0. Absent: no-trim data.",
         "every pattern",
     ),
     attribute(

@@ -103,27 +103,21 @@ fn ecn(scenario: &Scenario, report: &mut Report) -> bool {
 /// The UET policy and what depends on it.
 fn policies(scenario: &Scenario, report: &mut Report) {
     let buffer = &scenario.switch.shared_buffer_manager;
-    if buffer.uet_policy_enabled {
+    let silent = matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce);
+    if buffer.uet_policy_enabled && silent {
         report.refuse(
-            format!("{BUFFER}UETPolicyEnabled"),
-            true,
-            "not supported by this version; set it to false",
+            "nic.model",
+            model_name(scenario.nic.model),
+            "does not send the codepoints that UETPolicyEnabled = true needs",
         );
-        if matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce) {
-            report.refuse(
-                "nic.model",
-                model_name(scenario.nic.model),
-                "does not send the codepoints that UETPolicyEnabled = true needs",
-            );
-        }
     }
+    // The start-up names only the first of them, and none if the topology is at fault.
     if scenario.switch.packet_trimmer.trimming_enabled {
-        const TRIMMING: &str = "switch.PacketTrimmer.TrimmingEnabled";
         if !buffer.uet_policy_enabled {
-            report.refuse(TRIMMING, true, "needs UETPolicyEnabled = true");
+            problem(&StartupProblem::TrimmingAlone, report);
         }
         if buffer.enable_pfc.iter().any(|&on| on != 0) {
-            report.refuse(TRIMMING, true, "needs EnablePFC = 0 for every class");
+            problem(&StartupProblem::TrimmingLossless, report);
         }
     }
 }

@@ -65,7 +65,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     }
                     self.deliver(packet, at);
                 } else {
-                    self.tally.beyond_end += packet.ip();
+                    self.tally.send_beyond_end(packet);
                 }
             }
             frame => {
@@ -87,6 +87,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A packet has reached its host, and its pool if there is one.
     #[inline]
     fn accept(&mut self, packet: Packet, at: u64) {
+        self.tally.arrived_ip += packet.ip();
+        if packet.is_cut() {
+            self.flows.receive_trimmed(packet.flow(), packet.sent_ip(), packet.ce());
+            return;
+        }
         self.tally.deliver(packet.ip(), at);
         self.flows.receive(packet.flow(), packet.ip(), packet.ce(), at);
     }
@@ -112,7 +117,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     let (reason, bytes) = (DropReason::NicReceivePool, packet.ip());
                     self.tally.drop(self.now, h, packet.tc(), reason, bytes, false);
                     self.tally.dropped_ip += bytes;
-                    self.flows.lose(packet.flow(), bytes);
+                    self.flows.lose(packet.flow(), packet.sent_ip());
                     self.done(self.now);
                 } else {
                     self.in_service += 1;

@@ -9,6 +9,7 @@ use crate::sim::observe::{
     BuffId, DropReason, DropRow, End, Observations, PfcRow, PortBufferRow, PortCounterRow, Side,
     SwitchBuff, SwitchBufferRow, Totals,
 };
+use crate::sim::packet::Packet;
 use crate::sim::switch::buffer::BufferManager;
 use std::collections::VecDeque;
 
@@ -57,6 +58,8 @@ pub struct Counters {
     bytes_rx: u64,
     tx_drops: u64,
     rx_drops: u64,
+    trims: u64,
+    trim_cut_bytes: u64,
 }
 
 impl Counters {
@@ -86,8 +89,16 @@ pub struct Tally {
     pub marks: u64,
     /// IP bytes sent to hosts that arrive at or after the end.
     pub beyond_end: u64,
+    /// Those of trimmed packets among them as they were sent, less what is left of them.
+    pub cut_beyond_end: u64,
     /// IP bytes dropped, over the whole job.
     pub dropped_ip: u64,
+    /// IP bytes taken off by trimming, over the whole job.
+    pub cut_ip: u64,
+    /// IP bytes that reached a host (and its pool if there is one), over the whole job.
+    pub arrived_ip: u64,
+    trims: u64,
+    trim_cut_bytes: u64,
     drops: [u64; 6],
     dropped_bytes: u64,
     first_drop: Option<u64>,
@@ -96,8 +107,6 @@ pub struct Tally {
     resume_frames: u64,
     delivered_packets: u64,
     delivered_bytes: u64,
-    /// IP bytes delivered, over the whole job.
-    pub delivered_ip: u64,
     warm_up: u64,
     /// Packets and bytes dropped in this interval, by place, class and reason.
     interval_drops: Vec<[u64; 2]>,
@@ -137,10 +146,26 @@ impl Tally {
     /// A packet is delivered at `at`.
     #[inline]
     pub fn deliver(&mut self, ip: u64, at: u64) {
-        self.delivered_ip += ip;
         if at >= self.warm_up {
             self.delivered_packets += 1;
             self.delivered_bytes += ip;
+        }
+    }
+
+    /// A packet will arrive at its host at or after the end.
+    pub fn send_beyond_end(&mut self, packet: Packet) {
+        self.beyond_end += packet.ip();
+        self.cut_beyond_end += packet.sent_ip() - packet.ip();
+    }
+
+    /// A packet was trimmed at a port: what that took off it, charged and of its IP packet.
+    pub fn trim(&mut self, place: usize, charged: u64, ip: u64) {
+        self.trims += 1;
+        self.trim_cut_bytes += charged;
+        self.cut_ip += ip;
+        if let Some(counters) = self.counters.get_mut(place) {
+            counters.trims += 1;
+            counters.trim_cut_bytes += charged;
         }
     }
 
@@ -189,6 +214,8 @@ impl Tally {
         self.dropped_bytes = 0;
         self.first_drop = None;
         self.unpaused = 0;
+        self.trims = 0;
+        self.trim_cut_bytes = 0;
         self.pause_frames = 0;
         self.resume_frames = 0;
     }
@@ -396,7 +423,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let moved = c.packets_tx != last.packets_tx
                     || c.packets_rx != last.packets_rx
                     || c.tx_drops != last.tx_drops
-                    || c.rx_drops != last.rx_drops;
+                    || c.rx_drops != last.rx_drops
+                    || c.trims != last.trims;
                 if !moved && !zeros {
                     continue;
                 }
@@ -424,8 +452,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     interval_bytes_rx: c.bytes_rx - last.bytes_rx,
                     tx_drops: c.tx_drops,
                     rx_drops: c.rx_drops,
-                    trims: 0,
-                    trim_cut_bytes: 0,
+                    trims: c.trims,
+                    trim_cut_bytes: c.trim_cut_bytes,
                 });
             }
         }
@@ -560,8 +588,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             paused_pairs: (self.hosts.len() + self.ports.len()) as u64 * lossless,
             stuck_pauses: self.stuck_pauses(),
             ecn_marks: t.marks,
-            trims: 0,
-            trim_cut_bytes: 0,
+            trims: t.trims,
+            trim_cut_bytes: t.trim_cut_bytes,
             delivered_bytes: t.delivered_bytes,
             delivered_packets: t.delivered_packets,
             fct_p50: times.percentile(50),

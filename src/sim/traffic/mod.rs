@@ -66,11 +66,11 @@ pub struct FlowStart {
     pub bytes: u64,
     /// IP bytes of a packet, 1 to 65,535; the last packet of the flow carries the rest.
     pub packet: u32,
-    /// Traffic class by the code point, 0 to 7.
+    /// Traffic class, 0 to 7: by the role under the UET policy, by the code point without.
     pub tc: u8,
     /// ECN-capable transport.
     pub ect: bool,
-    /// Codepoint role, for the UET policy.
+    /// Codepoint role; no-trim data without the UET policy.
     pub role: Role,
     /// Start in ps.
     pub start: u64,

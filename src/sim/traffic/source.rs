@@ -46,7 +46,9 @@ impl FlowSource {
             if hosts < 2 {
                 return Err(fail(Problem::Hosts { hosts }));
             }
-            let setting = Setting { place, first, hosts, host_rate, seeds, duration, traces };
+            let buffer = &scenario.switch.shared_buffer_manager;
+            let setting =
+                Setting { place, first, hosts, host_rate, seeds, duration, traces, buffer };
             let pattern = Pattern::new(traffic, &setting).map_err(fail)?;
             // Counting may be as long as generating: only where an id depends on it.
             if patterns.len() + 1 < scenario.traffic.len() {

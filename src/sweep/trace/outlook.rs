@@ -56,6 +56,10 @@ impl Outlook {
             )));
         }
         let buffer = &scenario.switch.shared_buffer_manager;
+        if buffer.uet_policy_enabled {
+            // Classes follow from roles, and all of them have a pool.
+            return found;
+        }
         for class in 0..8 {
             let plain = self.plain.filter(|_| trace.common.dscp / 8 == class as u64);
             let Some(flow) = self.classes[class].into_iter().chain(plain).min() else { continue };

@@ -20,7 +20,7 @@ fn scala(switch: &Switch, ports: u32) -> Scala {
 fn pass(m: &mut Scala, from: usize, to: usize, tc: u8) -> Arrival {
     let answer = m.arrive(from, tc, B);
     let place = answer.admitted.unwrap();
-    m.enqueue(from, to, tc, B, place).unwrap();
+    m.enqueue(from, to, tc, B, place, false).unwrap();
     answer
 }
 
@@ -227,7 +227,7 @@ fn lossy_fill(switch: &Switch, tc: u8) -> (u64, DropReason) {
         let from = (n % 100) as usize;
         let place = m.arrive(from, tc, B).admitted.unwrap();
         let before = (m.held(from, m.pool_of(tc)), m.pool_held(m.pool_of(tc)));
-        if let Err(reason) = m.enqueue(from, 127, tc, B, place) {
+        if let Err(reason) = m.enqueue(from, 127, tc, B, place, false) {
             // The ingress charge is given back at once.
             let after = (m.held(from, m.pool_of(tc)), m.pool_held(m.pool_of(tc)));
             assert_eq!(after.0, (before.0.0 - B, before.0.1, before.0.2));
@@ -254,12 +254,12 @@ fn the_even_split_limits_queues_to_their_share() {
     assert_eq!(lossy_fill(&s, 3), (43, DropReason::EgressQueueLimit));
     let mut m = scala(&s, 128);
     let place = m.arrive(0, 3, 174_400).admitted.unwrap();
-    assert!(m.enqueue(0, 1, 3, 174_400, place).is_ok());
+    assert!(m.enqueue(0, 1, 3, 174_400, place, false).is_ok());
     let place = m.arrive(0, 3, 46).admitted.unwrap();
-    assert_eq!(m.enqueue(0, 1, 3, 46, place), Err(DropReason::EgressQueueLimit));
+    assert_eq!(m.enqueue(0, 1, 3, 46, place, false), Err(DropReason::EgressQueueLimit));
     // Another port has its own share.
     let place = m.arrive(0, 3, 174_400).admitted.unwrap();
-    assert!(m.enqueue(0, 2, 3, 174_400, place).is_ok());
+    assert!(m.enqueue(0, 2, 3, 174_400, place, false).is_ok());
 }
 
 #[test]
@@ -274,30 +274,30 @@ fn the_fixed_cap_limits_queues_of_every_pool_alike() {
     let mut m = scala(&s, 128);
     for port in 0..14 {
         let place = m.arrive(port, 3, 1_500_000).admitted.unwrap();
-        assert!(m.enqueue(port, port, 3, 1_500_000, place).is_ok());
+        assert!(m.enqueue(port, port, 3, 1_500_000, place, false).is_ok());
     }
     assert_eq!(m.arrive(14, 3, 1_500_000).admitted, Err(DropReason::IngressPool));
     // Port 20 pauses on its first packet and puts the rest into headroom.
     let place = m.arrive(20, 1, 700_001).admitted;
     assert_eq!(place, Ok(Place::Pool));
     assert!(m.paused(20, 1));
-    assert!(m.enqueue(20, 20, 1, 700_001, Place::Pool).is_ok());
+    assert!(m.enqueue(20, 20, 1, 700_001, Place::Pool, false).is_ok());
     for _ in 0..64 {
         let place = m.arrive(20, 1, B).admitted.unwrap();
         assert_eq!(place, Place::Headroom);
-        assert!(m.enqueue(20, 20, 1, B, place).is_ok());
+        assert!(m.enqueue(20, 20, 1, B, place, false).is_ok());
     }
     assert_eq!(m.pool_held(1), (21_700_001, 21_956_001));
     let place = m.arrive(21, 3, 400_000).admitted.unwrap();
-    assert_eq!(m.enqueue(21, 21, 3, 400_000, place), Err(DropReason::EgressPool));
+    assert_eq!(m.enqueue(21, 21, 3, 400_000, place, false), Err(DropReason::EgressPool));
     assert_eq!(m.held(21, 1), (0, 0, 0));
     // Lossless packets are admitted whatever the egress pool holds.
     let place = m.arrive(21, 1, 400_000).admitted.unwrap();
-    assert!(m.enqueue(21, 21, 1, 400_000, place).is_ok());
+    assert!(m.enqueue(21, 21, 1, 400_000, place, false).is_ok());
     assert_eq!(m.pool_held(1), (22_100_001, 22_356_001));
     // The egress pool is now above its size: the dynamic form must not go below 0.
     let place = m.arrive(22, 3, 46).admitted.unwrap();
-    assert_eq!(m.enqueue(22, 22, 3, 46, place), Err(DropReason::EgressPool));
+    assert_eq!(m.enqueue(22, 22, 3, 46, place, false), Err(DropReason::EgressPool));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn equal_queues_level_off_near_alpha_pool_over_one_plus_alpha_times_their_number
         while open.iter().any(|&o| o) {
             for (queue, open) in open.iter_mut().enumerate().filter(|(_, o)| **o) {
                 let place = m.arrive(100 + queue, 3, B).admitted.unwrap();
-                *open = m.enqueue(100 + queue, queue, 3, B, place).is_ok();
+                *open = m.enqueue(100 + queue, queue, 3, B, place, false).is_ok();
             }
         }
         let level = alpha * 22_323_200.0 / (1.0 + alpha * queues as f64);
@@ -344,24 +344,24 @@ fn a_dynamic_limit_never_goes_below_zero() {
     let mut m = scala(&s, 128);
     // Lossless bytes of pool and headroom take the egress pool above its size.
     let place = m.arrive(0, 1, 22_323_200).admitted.unwrap();
-    assert!(m.enqueue(0, 1, 1, 22_323_200, place).is_ok());
+    assert!(m.enqueue(0, 1, 1, 22_323_200, place, false).is_ok());
     let place = m.arrive(0, 1, 256_000).admitted.unwrap();
     assert_eq!(place, Place::Headroom);
-    assert!(m.enqueue(0, 1, 1, 256_000, place).is_ok());
+    assert!(m.enqueue(0, 1, 1, 256_000, place, false).is_ok());
     assert_eq!(m.pool_held(1), (22_323_200, 22_579_200));
     m.depart(0, 1, 1, 256_000);
     m.depart(0, 1, 1, 100);
     assert_eq!(m.pool_held(1), (22_323_100, 22_323_100));
     // 100 B are free, the limit is 100,000 B for this queue: the pool binds.
     let place = m.arrive(5, 3, 100).admitted.unwrap();
-    assert!(m.enqueue(5, 6, 3, 100, place).is_ok());
+    assert!(m.enqueue(5, 6, 3, 100, place, false).is_ok());
     assert_eq!(m.held(6, 1), (0, 0, 100));
     m.depart(5, 6, 3, 100);
     let place = m.arrive(0, 1, 256_000).admitted.unwrap();
     assert_eq!(place, Place::Headroom);
-    assert!(m.enqueue(0, 1, 1, 256_000, place).is_ok());
+    assert!(m.enqueue(0, 1, 1, 256_000, place, false).is_ok());
     let place = m.arrive(5, 3, 46).admitted.unwrap();
-    assert_eq!(m.enqueue(5, 6, 3, 46, place), Err(DropReason::EgressQueueLimit));
+    assert_eq!(m.enqueue(5, 6, 3, 46, place, false), Err(DropReason::EgressQueueLimit));
 }
 
 #[test]
