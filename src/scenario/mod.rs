@@ -22,7 +22,9 @@ mod topology;
 mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
-pub use nic::{Hold, HostNic, Nic, NicModel};
+pub use nic::{
+    Egress, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink, QueueScheduling,
+};
 pub use record::{Budget, Record, Table};
 pub use switch::{
     EcmpHashMethod, EcnHandler, Flowlet, Interface, LoadBalancingMethod, Medium, NetworkInterface,
