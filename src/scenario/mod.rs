@@ -11,7 +11,7 @@ pub mod attributes;
 pub mod check;
 pub mod inspect;
 pub mod links;
-mod nic;
+pub mod nic;
 pub mod offered;
 mod record;
 pub mod schema;
@@ -23,7 +23,8 @@ mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
 pub use nic::{
-    Egress, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink, QueueScheduling,
+    Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
+    QueueScheduling, Roce,
 };
 pub use record::{Budget, Record, Table};
 pub use switch::{
