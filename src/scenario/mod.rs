@@ -22,7 +22,7 @@ mod topology;
 mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
-pub use nic::{Hold, HostNic, Nic, NicModel};
+pub use nic::{Hold, HostNic, Nic, NicModel, uet};
 pub use record::{Budget, Record, Table};
 pub use switch::{
     EcmpHashMethod, EcnHandler, Flowlet, Interface, LoadBalancingMethod, Medium, NetworkInterface,

@@ -1,5 +1,7 @@
 //! Settings of the hosts' NICs.
 
+pub mod uet;
+
 use super::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
