@@ -11,7 +11,7 @@ pub mod attributes;
 pub mod check;
 pub mod inspect;
 pub mod links;
-pub mod nic;
+mod nic;
 pub mod offered;
 mod record;
 pub mod schema;
@@ -24,7 +24,7 @@ mod traffic;
 pub use check::{Finding, Report, check, refusals};
 pub use nic::{
     Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
-    QueueScheduling, Roce,
+    QueueScheduling, Roce, roce, uet, window,
 };
 pub use record::{Budget, Record, Table};
 pub use switch::{
