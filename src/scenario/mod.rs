@@ -11,7 +11,7 @@ pub mod attributes;
 pub mod check;
 pub mod inspect;
 pub mod links;
-mod nic;
+pub mod nic;
 pub mod offered;
 mod record;
 pub mod schema;

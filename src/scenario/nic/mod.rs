@@ -1,5 +1,8 @@
 //! Settings of the hosts' NICs.
 
+pub mod roce;
+pub mod window;
+
 use super::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
