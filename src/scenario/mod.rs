@@ -11,7 +11,7 @@ pub mod attributes;
 pub mod check;
 pub mod inspect;
 pub mod links;
-pub mod nic;
+mod nic;
 pub mod offered;
 mod record;
 pub mod schema;
@@ -22,7 +22,7 @@ mod topology;
 mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
-pub use nic::{Hold, HostNic, Nic, NicModel};
+pub use nic::{Hold, HostNic, Nic, NicModel, roce, window};
 pub use record::{Budget, Record, Table};
 pub use switch::{
     EcmpHashMethod, EcnHandler, Flowlet, Interface, LoadBalancingMethod, Medium, NetworkInterface,
