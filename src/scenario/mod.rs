@@ -23,7 +23,8 @@ mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
 pub use nic::{
-    Egress, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink, QueueScheduling,
+    Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
+    QueueScheduling, Roce, roce, uet, window,
 };
 pub use record::{Budget, Record, Table};
 pub use switch::{

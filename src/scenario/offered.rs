@@ -1,8 +1,10 @@
 //! What a scenario's traffic asks of the switches, without expanding it.
 //!
 //! Owns which classes carry traffic and how large their packets get. A trace counts with its
-//! entry's own settings only: its flows are in a file, which this room does not read.
+//! entry's own settings only: its flows are in a file, which this room does not read. With reactive
+//! NICs sizes are those of their packets, and what answers data is offered too.
 
+use super::nic::Packets;
 use super::traffic::{Common, Role, Traffic};
 use super::{RingSteps, Scenario};
 
@@ -10,6 +12,8 @@ use super::{RingSteps, Scenario};
 pub const MIN_CHARGE: u64 = 46;
 /// Ethernet header and frame check sequence: bytes on the wire beyond the IP packet.
 pub const FRAME_OVERHEAD: u64 = 18;
+/// IP bytes of a trimmed packet.
+const TRIMMED: u64 = 44;
 
 /// Largest code point.
 pub(super) const MAX_DSCP: u64 = 63;
@@ -23,6 +27,8 @@ pub struct Offered {
     pub largest: [u64; 8],
     /// Place in `traffic` of the first entry that uses the class.
     pub first: [Option<usize>; 8],
+    /// Classes that carry data, bit n is class n; the others only carry what answers it.
+    pub data: u8,
 }
 
 impl Offered {
@@ -30,14 +36,13 @@ impl Offered {
     pub fn new(scenario: &Scenario) -> Offered {
         let mut offered = Offered::default();
         let hosts = scenario.topology.hosts().max(1);
-        let class = |dscp: u64, role: Option<Role>| {
-            let buffer = &scenario.switch.shared_buffer_manager;
-            (dscp <= MAX_DSCP).then(|| buffer.class_of(dscp, role))
-        };
+        let sender = Sender { scenario, packets: scenario.nic.packets() };
         for (entry, traffic) in scenario.traffic.iter().enumerate() {
             let common = traffic.common();
-            let of_all = class(common.dscp, common.role);
-            let mut one = |bytes: u64| offered.add(entry, of_all, common.packet.0.min(bytes));
+            let mut one = |bytes: u64| {
+                let Common { dscp, role, packet, .. } = *common;
+                sender.offer(&mut offered, entry, dscp, role, (packet.0, bytes));
+            };
             match traffic {
                 Traffic::Incast(t) => one(t.bytes.0),
                 Traffic::Permutation(t) => one(t.bytes.0),
@@ -48,12 +53,13 @@ impl Offered {
                 }),
                 Traffic::Uniform(t) => one(t.bytes.map_or(u64::MAX, |b| b.0)),
                 Traffic::OnOff(_) => one(u64::MAX),
-                Traffic::Trace(_) => {}
+                Traffic::Trace(_) => sender.offer_trace(&mut offered, entry),
                 Traffic::Flows(t) => {
                     for flow in &t.flows {
-                        let packet = flow.packet.unwrap_or(common.packet).0.min(flow.bytes.0);
+                        let packet = flow.packet.unwrap_or(common.packet).0;
                         let dscp = flow.dscp.unwrap_or(common.dscp);
-                        offered.add(entry, class(dscp, flow.role.or(common.role)), packet);
+                        let role = flow.role.or(common.role);
+                        sender.offer(&mut offered, entry, dscp, role, (packet, flow.bytes.0));
                     }
                 }
             }
@@ -120,6 +126,58 @@ impl Traffic {
     }
 }
 
+/// What the hosts make of a flow.
+struct Sender<'a> {
+    scenario: &'a Scenario,
+    packets: Option<Packets>,
+}
+
+impl Sender<'_> {
+    /// A flow in packets of at most `packet` IP bytes, or as the NIC's model cuts it.
+    fn offer(
+        &self,
+        offered: &mut Offered,
+        entry: usize,
+        dscp: u64,
+        role: Option<Role>,
+        (packet, bytes): (u64, u64),
+    ) {
+        let buffer = &self.scenario.switch.shared_buffer_manager;
+        let (class, largest) = match &self.packets {
+            None => ((dscp <= MAX_DSCP).then(|| buffer.class_of(dscp, role)), packet.min(bytes)),
+            Some(own) if buffer.uet_policy_enabled => {
+                (Some(Role::NoTrim.class()), own.largest(bytes))
+            }
+            Some(own) => (own.class_of(dscp), own.largest(bytes)),
+        };
+        offered.add(entry, class, largest);
+        offered.data |= class.map_or(0, |class| 1 << class);
+        self.answer(offered, entry);
+    }
+
+    /// The flows of a file: their classes only if the NICs have a class of their own for data.
+    fn offer_trace(&self, offered: &mut Offered, entry: usize) {
+        match &self.packets {
+            Some(Packets { data_class: Some(_), .. }) => {
+                self.offer(offered, entry, 0, None, (0, u64::MAX));
+            }
+            _ => self.answer(offered, entry),
+        }
+    }
+
+    /// What reactive NICs send because of data.
+    fn answer(&self, offered: &mut Offered, entry: usize) {
+        let Some(own) = &self.packets else { return };
+        let switch = &self.scenario.switch;
+        let uet = switch.shared_buffer_manager.uet_policy_enabled;
+        let class = if uet { Role::Control.class() } else { own.control_class };
+        offered.add(entry, Some(class), own.control);
+        if uet && switch.packet_trimmer.trimming_enabled {
+            offered.add(entry, Some(Role::Trimmed.class()), TRIMMED);
+        }
+    }
+}
+
 /// The classes of a mask (bit n is class n), for people: `0, 1`.
 pub(super) fn classes(mask: u8) -> String {
     let names: Vec<String> =
@@ -178,6 +236,45 @@ mod tests {
         let o = Offered::new(&scenario);
         assert_eq!((o.classes, o.largest), (0b111, [4_000, 90, 64, 0, 0, 0, 0, 0]));
         assert_eq!(o.first[..3], [Some(0), Some(1), Some(1)]);
+    }
+
+    fn reactive(nic: serde_json::Value, switch: serde_json::Value) -> Offered {
+        let scenario: Scenario = serde_json::from_value(json!({
+            "duration": 1, "topology": {"kind": "single-switch", "hosts": 4},
+            "nic": nic, "switch": switch,
+            "traffic": [
+                {"pattern": "trace", "file": "f", "dscp": 40},
+                {"pattern": "incast", "senders": 1, "bytes": 10_000, "packet": 1500, "dscp": 16},
+                {"pattern": "incast", "senders": 1, "bytes": 12, "dscp": 24},
+            ],
+        }))
+        .unwrap();
+        Offered::new(&scenario)
+    }
+
+    #[test]
+    fn reactive_nics_cut_flows_themselves_and_answer_them() {
+        let o = reactive(json!({"model": "roce"}), json!({}));
+        assert_eq!((o.classes, o.data), (0b1110, 0b1100));
+        assert_eq!(o.largest[..4], [0, 108, 4_136, 52]);
+        assert_eq!(o.first[..4], [None, Some(0), Some(1), Some(2)]);
+        let own = json!({"model": "roce", "ScalaRoceTransport": {"RdmaControlPacketTC": 5}});
+        assert_eq!(reactive(own, json!({})).classes, 0b10_1100);
+        let o = reactive(json!({"model": "fixed-window"}), json!({}));
+        assert_eq!(o.largest[..4], [0, 60, 4_184, 100]);
+    }
+
+    #[test]
+    fn uet_has_classes_of_its_own() {
+        let uet = json!({"model": "uet"});
+        let o = reactive(uet.clone(), json!({}));
+        assert_eq!((o.data, o.largest[..3].to_vec()), (0b1, vec![4_184, 60, 0]));
+        let policy = json!({"SharedBufferManager": {"UETPolicyEnabled": true}});
+        let o = reactive(uet.clone(), policy);
+        assert_eq!((o.data, o.largest[..3].to_vec()), (0b1, vec![4_184, 0, 60]));
+        let trimming = json!({"SharedBufferManager": {"UETPolicyEnabled": true},
+            "PacketTrimmer": {"TrimmingEnabled": true}});
+        assert_eq!(reactive(uet, trimming).largest[..3], [4_184, 46, 60]);
     }
 
     #[test]

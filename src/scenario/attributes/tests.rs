@@ -83,8 +83,10 @@ fn full() -> Vec<Scenario> {
         pfc_static_xoff_threshold: Some([0.8; 8]),
         pfc_xon_resume_threshold: Some([0.4; 8]),
         hold: full_hold(),
+        host_link: OwnHostLink { lane_bps: Some(BitRate(1)), lane_count: Some(1) },
     };
     let nic = Nic {
+        roce: Roce { cnp_interval: Some(Ps(1)), ..Roce::default() },
         receive_rate: Some(BitRate(1)),
         hold: full_hold(),
         interface: Interface { data_rate: Some(BitRate(1)) },
@@ -132,11 +134,18 @@ fn leaves(path: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     }
 }
 
+/// A scenario as JSON with every block of every NIC model.
+fn whole(scenario: &Scenario) -> Value {
+    let mut json = serde_json::to_value(scenario).unwrap();
+    json["nic"] = scenario.nic.in_full().unwrap();
+    json
+}
+
 #[test]
 fn the_table_has_every_key_of_a_scenario_and_no_other() {
     let mut of_types = BTreeMap::new();
     for scenario in full() {
-        leaves("", &serde_json::to_value(scenario).unwrap(), &mut of_types);
+        leaves("", &whole(&scenario), &mut of_types);
     }
     let of_types: BTreeSet<String> = of_types.into_keys().collect();
     let of_table: BTreeSet<String> = all().iter().map(|a| a.path.to_owned()).collect();
@@ -154,8 +163,8 @@ fn base_units(kind: &Kind, text: &str) -> Value {
     };
     match kind {
         Kind::Bytes => scaled(&[("B", 1), ("KB", 1_000), ("MB", 1_000_000)]),
-        Kind::Time => scaled(&[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000)]),
-        Kind::Rate => scaled(&[("Gbps", 1_000_000_000)]),
+        Kind::Time => scaled(&[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)]),
+        Kind::Rate => scaled(&[("Gbps", 1_000_000_000), ("Mbps", 1_000_000)]),
         Kind::Count | Kind::Int => json!(text.parse::<u64>().unwrap()),
         Kind::Number => json!(text.parse::<f64>().unwrap()),
         Kind::Bool => json!(text.parse::<bool>().unwrap()),
@@ -192,7 +201,7 @@ fn defaults() -> BTreeMap<String, Value> {
             "nic": {"hold": hold, "hosts": {"0": {"hold": hold}}},
         }))
         .unwrap();
-        leaves("", &serde_json::to_value(scenario).unwrap(), &mut found);
+        leaves("", &whole(&scenario), &mut found);
     }
     found
 }

@@ -1,6 +1,5 @@
 //! Rules about the hosts' NICs.
 
-use super::switch::model_name;
 use super::{Finding, Report, limits};
 use crate::scenario::links::{MAX_DELAY, MAX_RATE, MIN_RATE};
 use crate::scenario::offered::Offered;
@@ -11,7 +10,7 @@ pub(super) fn check(scenario: &Scenario, offered: &Offered, report: &mut Report)
     if nic.model != NicModel::OpenLoop {
         report.refuse(
             "nic.model",
-            model_name(nic.model),
+            nic.model.name(),
             "not supported by this version; use open-loop",
         );
     }

@@ -45,7 +45,8 @@ pub(super) fn check(
 fn problem(problem: &StartupProblem, report: &mut Report) {
     let short = problem.attribute();
     let name = short.split('[').next().unwrap_or(&short);
-    let path = match attributes::find(name) {
+    let own = attributes::candidates(name).into_iter().find(|a| a.path.starts_with("switch."));
+    let path = match own {
         Some(attribute) => format!("{}{}", attribute.path, &short[name.len()..]),
         None => short,
     };
@@ -107,7 +108,7 @@ fn policies(scenario: &Scenario, report: &mut Report) {
     if buffer.uet_policy_enabled && silent {
         report.refuse(
             "nic.model",
-            model_name(scenario.nic.model),
+            scenario.nic.model.name(),
             "does not send the codepoints that UETPolicyEnabled = true needs",
         );
     }
@@ -119,16 +120,6 @@ fn policies(scenario: &Scenario, report: &mut Report) {
         if buffer.enable_pfc.iter().any(|&on| on != 0) {
             problem(&StartupProblem::TrimmingLossless, report);
         }
-    }
-}
-
-/// A NIC model's name in a file.
-pub(super) fn model_name(model: NicModel) -> &'static str {
-    match model {
-        NicModel::OpenLoop => "open-loop",
-        NicModel::FixedWindow => "fixed-window",
-        NicModel::Uet => "uet",
-        NicModel::Roce => "roce",
     }
 }
 
@@ -212,8 +203,9 @@ fn missing_pools(startup: &Startup, offered: &Offered, report: &mut Report) {
             format!("{BUFFER}TrafficClassPoolMapping[{class}]"),
             pool,
             format!(
-                "traffic[{from}] sends class {class}, but pool {pool} does not exist: its share \
-                 in PoolAllocationMap is 0"
+                "traffic[{from}] {} class {class}, but pool {pool} does not exist: its share \
+                 in PoolAllocationMap is 0",
+                if offered.data >> class & 1 == 1 { "sends" } else { "is acknowledged in" }
             ),
         );
     }

@@ -6,7 +6,8 @@
 //! reactive scenario still shows every value it ran with.
 
 use super::port::EgressInFile;
-use super::{Egress, Hold, HostLink, HostNic, Ingress, Nic, NicModel};
+use super::uet::{CongestionControl, PdsManager};
+use super::{Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicModel, Roce};
 use crate::scenario::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
@@ -21,11 +22,27 @@ pub enum NicBlock {
     Egress,
     /// Link to the host.
     HostLink,
+    /// UET: packet delivery.
+    PdsManager,
+    /// UET: the window.
+    CongestionControl,
+    /// RoCE.
+    Roce,
+    /// Fixed window.
+    FixedWindow,
 }
 
 impl NicBlock {
     /// Every block.
-    pub const ALL: [NicBlock; 3] = [NicBlock::Ingress, NicBlock::Egress, NicBlock::HostLink];
+    pub const ALL: [NicBlock; 7] = [
+        NicBlock::Ingress,
+        NicBlock::Egress,
+        NicBlock::HostLink,
+        NicBlock::PdsManager,
+        NicBlock::CongestionControl,
+        NicBlock::Roce,
+        NicBlock::FixedWindow,
+    ];
 
     /// Its key below `nic`.
     pub fn key(self) -> &'static str {
@@ -33,6 +50,10 @@ impl NicBlock {
             NicBlock::Ingress => "Ingress",
             NicBlock::Egress => "Egress",
             NicBlock::HostLink => "HostLink",
+            NicBlock::PdsManager => "ScalaUETPdsManager",
+            NicBlock::CongestionControl => "ScalaUETCongestionControl",
+            NicBlock::Roce => "ScalaRoceTransport",
+            NicBlock::FixedWindow => "fixed_window",
         }
     }
 
@@ -45,6 +66,9 @@ impl NicBlock {
     pub fn is_read_by(self, model: NicModel) -> bool {
         match self {
             NicBlock::Ingress | NicBlock::Egress | NicBlock::HostLink => model.is_reactive(),
+            NicBlock::PdsManager | NicBlock::CongestionControl => model == NicModel::Uet,
+            NicBlock::Roce => model == NicModel::Roce,
+            NicBlock::FixedWindow => model == NicModel::FixedWindow,
         }
     }
 
@@ -54,6 +78,10 @@ impl NicBlock {
             NicBlock::Ingress => nic.ingress == Ingress::default(),
             NicBlock::Egress => nic.egress == Egress::of_model(nic.model),
             NicBlock::HostLink => nic.host_link == HostLink::default(),
+            NicBlock::PdsManager => nic.pds_manager == PdsManager::default(),
+            NicBlock::CongestionControl => nic.congestion_control == CongestionControl::default(),
+            NicBlock::Roce => nic.roce == Roce::default(),
+            NicBlock::FixedWindow => nic.fixed_window == FixedWindow::default(),
         }
     }
 }
@@ -102,6 +130,14 @@ pub(super) struct NicInFile {
     egress: Option<EgressInFile>,
     #[serde(rename = "HostLink", skip_serializing_if = "Option::is_none")]
     host_link: Option<HostLink>,
+    #[serde(rename = "ScalaUETPdsManager", skip_serializing_if = "Option::is_none")]
+    pds_manager: Option<PdsManager>,
+    #[serde(rename = "ScalaUETCongestionControl", skip_serializing_if = "Option::is_none")]
+    congestion_control: Option<CongestionControl>,
+    #[serde(rename = "ScalaRoceTransport", skip_serializing_if = "Option::is_none")]
+    roce: Option<Roce>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixed_window: Option<FixedWindow>,
     hosts: BTreeMap<u32, HostNic>,
 }
 
@@ -123,6 +159,11 @@ impl NicInFile {
             ingress: keep(NicBlock::Ingress).then_some(nic.ingress),
             egress: keep(NicBlock::Egress).then(|| nic.egress.into()),
             host_link: keep(NicBlock::HostLink).then_some(nic.host_link),
+            pds_manager: keep(NicBlock::PdsManager).then(|| nic.pds_manager.clone()),
+            congestion_control: keep(NicBlock::CongestionControl)
+                .then(|| nic.congestion_control.clone()),
+            roce: keep(NicBlock::Roce).then_some(nic.roce),
+            fixed_window: keep(NicBlock::FixedWindow).then_some(nic.fixed_window),
             hosts: nic.hosts.clone(),
         }
     }
@@ -156,6 +197,10 @@ impl From<NicInFile> for Nic {
             ingress: file.ingress.unwrap_or(usual.ingress),
             egress: file.egress.unwrap_or_default().resolve(file.model),
             host_link: file.host_link.unwrap_or(usual.host_link),
+            pds_manager: file.pds_manager.unwrap_or_default(),
+            congestion_control: file.congestion_control.unwrap_or_default(),
+            roce: file.roce.unwrap_or_default(),
+            fixed_window: file.fixed_window.unwrap_or_default(),
             hosts: file.hosts,
         }
     }

@@ -4,10 +4,18 @@
 //! of the model it names. Refuses to judge values: `check` does.
 
 mod file;
+mod packets;
 mod port;
+pub mod roce;
+pub mod uet;
+pub mod window;
 
 pub use file::NicBlock;
-pub use port::{Egress, HostLink, Ingress, OwnHostLink, QueueScheduling};
+pub use packets::Packets;
+pub use port::{Egress, Ingress, OwnHostLink, QueueScheduling};
+pub use roce::Roce;
+pub use uet::HostLink;
+pub use window::FixedWindow;
 
 use super::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
@@ -90,6 +98,10 @@ pub struct Nic {
     pub ingress: Ingress,
     pub egress: Egress,
     pub host_link: HostLink,
+    pub pds_manager: uet::PdsManager,
+    pub congestion_control: uet::CongestionControl,
+    pub roce: Roce,
+    pub fixed_window: FixedWindow,
     /// Host number to what differs there.
     pub hosts: BTreeMap<u32, HostNic>,
 }
@@ -143,13 +155,23 @@ impl Nic {
             ingress: Ingress::default(),
             egress: Egress::of_model(model),
             host_link: HostLink::default(),
+            pds_manager: uet::PdsManager::default(),
+            congestion_control: uet::CongestionControl::default(),
+            roce: Roce::default(),
+            fixed_window: FixedWindow::default(),
             hosts: BTreeMap::new(),
         }
     }
 
     /// The settings of one host, overrides applied (`hosts` of the result is empty).
     pub fn of_host(&self, host: u32) -> Nic {
-        let mut nic = Nic { hold: self.hold.clone(), hosts: BTreeMap::new(), ..*self };
+        let mut nic = Nic {
+            hold: self.hold.clone(),
+            pds_manager: self.pds_manager.clone(),
+            congestion_control: self.congestion_control.clone(),
+            hosts: BTreeMap::new(),
+            ..*self
+        };
         let Some(own) = self.hosts.get(&host) else { return nic };
         if let Some(v) = own.pfc_response_time {
             nic.pfc_response_time = v;

@@ -2,7 +2,7 @@
 //!
 //! Owns sizes and rates as the attributes mean them. Refuses to know transports.
 
-use super::NicModel;
+use super::{HostLink, NicModel};
 use crate::units::{BitRate, Bytes};
 use serde::{Deserialize, Serialize};
 
@@ -131,29 +131,7 @@ impl From<Egress> for EgressInFile {
     }
 }
 
-/// The link between a NIC and its host, one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "each attribute is documented in `scenario::attributes`")]
-pub struct HostLink {
-    #[serde(rename = "LaneBps")]
-    pub lane_bps: BitRate,
-    #[serde(rename = "LaneCount")]
-    pub lane_count: u64,
-}
-
-impl Default for HostLink {
-    fn default() -> Self {
-        HostLink { lane_bps: BitRate(31_520_000_000), lane_count: 16 }
-    }
-}
-
 impl HostLink {
-    /// Rate of all lanes, bit/s: what an acknowledgement's hold divides by. Saturates.
-    pub fn rate(&self) -> u64 {
-        self.lane_bps.0.saturating_mul(self.lane_count)
-    }
-
     /// Rate at which payload crosses the link in full transfers (512 of 546 bytes), bit/s,
     /// rounded down.
     pub fn payload_rate(&self) -> u64 {
