@@ -272,8 +272,8 @@ impl Outline {
                         count: size(spines),
                         down: spine_ports,
                         up: 0,
-                        reactive: reactive(scenario, hosts as u32),
                     }),
+                    reactive: reactive(scenario, hosts as u32),
                 })
             }
         }

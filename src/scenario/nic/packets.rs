@@ -103,6 +103,9 @@ mod tests {
     fn classes_follow_the_code_point_or_the_model() {
         let uet = Nic::of_model(NicModel::Uet).packets().unwrap();
         let roce = Nic::of_model(NicModel::Roce).packets().unwrap();
-        assert_eq!((uet.class_of(24), roce.class_of(24), roce.class_of(64)), (Some(0), Some(3), None));
+        assert_eq!(
+            (uet.class_of(24), roce.class_of(24), roce.class_of(64)),
+            (Some(0), Some(3), None)
+        );
     }
 }
