@@ -9,6 +9,7 @@ pub mod host;
 pub mod link;
 pub mod meter;
 pub mod network;
+pub mod nic;
 pub mod observe;
 pub mod packet;
 pub mod random;
