@@ -296,11 +296,11 @@ pub struct FlowRow {
     pub sent_bytes: u64,
     /// Packets received whole.
     pub received_packets: u64,
-    /// IP bytes received.
+    /// IP bytes of packets received whole.
     pub received_bytes: u64,
-    /// Trimmed packets received.
+    /// Packets received that a switch had trimmed.
     pub received_trimmed: u64,
-    /// Packets received with CE.
+    /// Packets received with CE, trimmed ones too.
     pub received_ce: u64,
     /// Packets sent again, among `sent_packets`.
     pub retransmitted: u64,
@@ -365,9 +365,9 @@ pub struct Totals {
     pub trims: u64,
     /// Charged bytes taken off by trimming.
     pub trim_cut_bytes: u64,
-    /// IP bytes delivered.
+    /// IP bytes delivered in whole packets.
     pub delivered_bytes: u64,
-    /// Packets delivered.
+    /// Packets delivered whole.
     pub delivered_packets: u64,
     /// Payload bytes handed to applications, each once; none for open-loop senders.
     pub payload_bytes: Option<u64>,
