@@ -7,6 +7,7 @@
 
 pub mod egress;
 pub mod stats;
+pub mod uet;
 
 use egress::Egress;
 use stats::{FlowStats, NicStats};
