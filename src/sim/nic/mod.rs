@@ -10,6 +10,7 @@ pub mod egress;
 pub mod ingress;
 pub mod packets;
 pub mod stats;
+pub mod uet;
 
 /// Code point of a packet under the UET policy.
 pub use crate::scenario::Role as CodePoint;
