@@ -446,13 +446,8 @@ fn build_block(
     // Expressions may name what the scenario's own text leaves out.
     let mut known = complete;
     known["nic"] = nic.in_full().map_err(no_form)?;
-    let scope = Scope {
-        axes: &grid.axes,
-        active: &active,
-        derived: &grid.derived,
-        traffic,
-        json: &known,
-    };
+    let scope =
+        Scope { axes: &grid.axes, active: &active, derived: &grid.derived, traffic, json: &known };
     let bind = |rule: &Rule| scope.bind(rule).map(|names| names.into_iter().collect::<Names>());
     let derived_names: Vec<Names> =
         grid.derived.iter().map(|d| bind(&d.rule)).collect::<Result<_, _>>()?;

@@ -163,7 +163,12 @@ fn base_units(kind: &Kind, text: &str) -> Value {
     };
     match kind {
         Kind::Bytes => scaled(&[("B", 1), ("KB", 1_000), ("MB", 1_000_000)]),
-        Kind::Time => scaled(&[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)]),
+        Kind::Time => scaled(&[
+            ("s", 1_000_000_000_000),
+            ("ms", 1_000_000_000),
+            ("us", 1_000_000),
+            ("ns", 1_000),
+        ]),
         Kind::Rate => scaled(&[("Gbps", 1_000_000_000), ("Mbps", 1_000_000)]),
         Kind::Count | Kind::Int => json!(text.parse::<u64>().unwrap()),
         Kind::Number => json!(text.parse::<f64>().unwrap()),

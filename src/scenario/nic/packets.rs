@@ -30,8 +30,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// IP bytes of the largest packet of a message, without the FCS and at least the header.
-    /// Saturates.
+    /// IP bytes of the largest packet of a message. Saturates.
     pub fn largest(&self, payload: u64) -> u64 {
         self.mss.min(payload).saturating_add(self.header)
     }
@@ -103,6 +102,9 @@ mod tests {
     fn classes_follow_the_code_point_or_the_model() {
         let uet = Nic::of_model(NicModel::Uet).packets().unwrap();
         let roce = Nic::of_model(NicModel::Roce).packets().unwrap();
-        assert_eq!((uet.class_of(24), roce.class_of(24), roce.class_of(64)), (Some(0), Some(3), None));
+        assert_eq!(
+            (uet.class_of(24), roce.class_of(24), roce.class_of(64)),
+            (Some(0), Some(3), None)
+        );
     }
 }

@@ -238,6 +238,7 @@ fn host_nic(line: (u64, u64)) -> impl Strategy<Value = HostNic> {
             pfc_static_xoff_threshold: Some(std::array::from_fn(|n| xoff[n])),
             pfc_xon_resume_threshold: Some(std::array::from_fn(|n| xon[n])),
             hold,
+            ..HostNic::default()
         }
     })
 }
