@@ -513,6 +513,56 @@ mod tests {
     }
 
     #[test]
+    fn the_uet_policy_with_trimming() {
+        let page = page(json!({
+            "duration": 2_000_000_000u64,
+            "topology": {"kind": "single-switch", "hosts": 128},
+            "switch": {
+                "SharedBufferManager":
+                    {"UETPolicyEnabled": true, "EnablePFC": [0, 0, 0, 0, 0, 0, 0, 0]},
+                "PacketTrimmer": {"TrimmingEnabled": true},
+            },
+            "traffic": [
+                {"pattern": "incast", "senders": 32, "bytes": 4_000_000, "role": "trimmable"},
+                {"pattern": "permutation", "bytes": 64, "packet": 64, "role": "control"},
+            ],
+        }));
+        insta::assert_snapshot!(page, @r"
+        Scenario
+          runs for 2ms
+          traffic[0]: incast, class 0, packets of 4,000 B
+          traffic[1]: permutation, class 2, packets of 64 B
+
+        Links (128 links in all; guideline for packets of 4,000 B)
+          host to switch: 128 links at 400Gbps, 500ns one way
+            a pause lasts 84.3848us, is sent again every 42.1924us; headroom guideline 58,000 B
+
+        1 switch of 128 ports: 128 down, 0 up
+          1. Headroom
+             total headroom  256,000 B x 128 ports = 32,768,000 B
+             sizing total    256,000,000 B - 32,768,000 B = 223,232,000 B
+          2. Pools
+             pool 0  share 1.5 of 3.5: 95,670,857 B
+             pool 1  share 1 of 3.5: 63,780,571 B
+             pool 2  share 1 of 3.5: 63,780,572 B
+          3. Classes
+             UETPolicyEnabled: the role decides; data 0, trimmed 1, control 2
+             pool 0  lossless: none; lossy: class 0; headroom of a port 0 B
+             pool 1  lossless: none; lossy: class 1; headroom of a port 0 B
+             pool 2  lossless: none; lossy: class 2; headroom of a port 0 B
+          4. Egress limit of a lossy queue
+             UETPolicyEnabled: 300,000 B (PlaneBDP), beyond it packets are trimmed; 1.5 times that for trimmable retransmits
+             pool 0  static limit 300,000 B, ECN band 60,000 B to 240,000 B
+             pool 1  static limit 300,000 B, ECN band 60,000 B to 240,000 B
+             pool 2  static limit 300,000 B, ECN band 60,000 B to 240,000 B
+          5. PFC
+             no lossless class: nothing is paused
+
+        No refusals, no warnings
+        ");
+    }
+
+    #[test]
     fn a_scenario_that_is_refused_says_why() {
         let page = page(json!({
             "duration": 1_000,

@@ -4,7 +4,7 @@
 //! dropped, so memory follows the flows under way, not the flows of the job.
 
 use super::observe::FlowRow;
-use super::packet::Header;
+use super::packet::Label;
 use super::switch::route::FlowHashes;
 use super::traffic::FlowStart;
 
@@ -23,7 +23,7 @@ pub struct Flow {
     /// Receiving host.
     pub dst: u32,
     /// What its packets say of themselves.
-    pub header: Header,
+    pub label: Label,
     /// It has a rate cap.
     pub capped: bool,
     /// A packet of it was dropped or arrived trimmed.
@@ -97,7 +97,7 @@ impl FlowTable {
             start: spec.start,
             packet: spec.packet,
             dst: spec.dst,
-            header: Header::new(spec.tc, spec.ect, spec.role),
+            label: Label::new(spec.tc, spec.ect, spec.role),
             capped: spec.rate != 0,
             lossy: false,
         };

@@ -292,11 +292,11 @@ pub struct FlowRow {
     pub sent_bytes: u64,
     /// Packets received whole.
     pub received_packets: u64,
-    /// IP bytes received.
+    /// IP bytes of packets received whole.
     pub received_bytes: u64,
-    /// Trimmed packets received.
+    /// Packets received that a switch had trimmed.
     pub received_trimmed: u64,
-    /// Packets received with CE.
+    /// Packets received with CE, trimmed ones too.
     pub received_ce: u64,
 }
 
@@ -342,9 +342,9 @@ pub struct Totals {
     pub trims: u64,
     /// Charged bytes taken off by trimming.
     pub trim_cut_bytes: u64,
-    /// IP bytes delivered.
+    /// IP bytes delivered in whole packets.
     pub delivered_bytes: u64,
-    /// Packets delivered.
+    /// Packets delivered whole.
     pub delivered_packets: u64,
     /// Median completion time of finished flows (nearest rank).
     pub fct_p50: Option<u64>,

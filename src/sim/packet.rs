@@ -29,39 +29,32 @@ const CUT: u64 = 1 << 45;
 const CUT_BYTES: u32 = 48;
 
 /// Codes of the role bits: 0 is data that may not be trimmed, so that packets without the UET
-/// policy carry none.
-const TRIMMABLE: u64 = 1 << ROLE;
-const TRIMMABLE_RETRANSMIT: u64 = 2 << ROLE;
-const TRIMMED: u64 = 3 << ROLE;
-const TRIMMED_LAST_HOP: u64 = 4 << ROLE;
-const CONTROL: u64 = 5 << ROLE;
+/// policy carry none. A trim on the last hop has one more than the roles a sender can name.
+const TRIMMABLE: u64 = (Role::Trimmable as u64) << ROLE;
+const TRIMMABLE_RETRANSMIT: u64 = (Role::TrimmableRetransmit as u64) << ROLE;
+const TRIMMED: u64 = (Role::Trimmed as u64) << ROLE;
+const TRIMMED_LAST_HOP: u64 = (Role::Trimmed as u64 + 1) << ROLE;
+const _: () = assert!(Role::NoTrim as u64 == 0 && (Role::Control as u64) < Role::Trimmed as u64);
 const ROLE_BITS: u64 = 7 << ROLE;
 
 /// What every packet of a flow says of itself: class, ECN capability and role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header(u64);
+pub struct Label(u64);
 
-impl Header {
-    /// A header; `tc` 0 to 7. The class of a role is [`Role::class`]'s affair.
+impl Label {
+    /// A label; `tc` 0 to 7. The class of a role is [`Role::class`]'s affair.
     #[inline]
-    pub fn new(tc: u8, ect: bool, role: Role) -> Header {
-        let role = match role {
-            Role::NoTrim => 0,
-            Role::Trimmable => TRIMMABLE,
-            Role::TrimmableRetransmit => TRIMMABLE_RETRANSMIT,
-            Role::Trimmed => TRIMMED,
-            Role::Control => CONTROL,
-        };
-        Header(u64::from(tc) << TC | if ect { ECT } else { 0 } | role)
+    pub fn new(tc: u8, ect: bool, role: Role) -> Label {
+        Label(u64::from(tc) << TC | u64::from(ect) * ECT | (role as u64) << ROLE)
     }
 }
 
 impl Packet {
     /// A packet of `ip` bytes (1 to 65,535) of a flow, by its place in the flow table.
     #[inline]
-    pub fn new(flow: u32, dst: u32, ip: u16, header: Header) -> Packet {
+    pub fn new(flow: u32, dst: u32, ip: u16, label: Label) -> Packet {
         let ends = u64::from(flow) | u64::from(dst) << 32;
-        Packet { ends, rest: u64::from(ip) | header.0 }
+        Packet { ends, rest: u64::from(ip) | label.0 }
     }
 
     /// Whether it is a retransmission that may be trimmed.
@@ -237,8 +230,8 @@ mod tests {
         fn a_packet_keeps_what_it_is_given(
             flow: u32, dst: u32, ip: u16, tc in 0u8..8, ect: bool, port: u16, role in role(),
         ) {
-            let header = Header::new(tc, ect, role);
-            let mut packet = Packet::new(flow, dst, ip, header).arrived_by(9).arrived_by(port);
+            let label = Label::new(tc, ect, role);
+            let mut packet = Packet::new(flow, dst, ip, label).arrived_by(9).arrived_by(port);
             prop_assert!(!packet.ce() && !packet.is_cut());
             prop_assert_eq!(packet.sent_ip(), u64::from(ip));
             prop_assert_eq!(packet.is_retransmit(), role == Role::TrimmableRetransmit);
@@ -254,8 +247,8 @@ mod tests {
             flow: u32, dst: u32, ip in 1u16.., ect: bool, ce: bool, port: u16, last: bool,
             role in role(),
         ) {
-            let header = Header::new(0, ect, role);
-            let mut packet = Packet::new(flow, dst, ip, header).arrived_by(port);
+            let label = Label::new(0, ect, role);
+            let mut packet = Packet::new(flow, dst, ip, label).arrived_by(port);
             if ce {
                 packet.mark();
             }

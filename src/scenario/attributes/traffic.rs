@@ -210,7 +210,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         Kind::Count,
         Some("0"),
         "0 to 63",
-        "Differentiated services code point; the traffic class is dscp ÷ 8, rounded down.",
+        "Differentiated services code point; the traffic class is dscp ÷ 8, rounded down (not under the UET policy: there `role` decides).",
         "every pattern",
     ),
     attribute(

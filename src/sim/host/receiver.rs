@@ -118,10 +118,10 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::scenario::Role;
-    use crate::sim::packet::Header;
+    use crate::sim::packet::Label;
 
     fn packet(ip: u16) -> Packet {
-        Packet::new(0, 0, ip, Header::new(1, false, Role::NoTrim))
+        Packet::new(0, 0, ip, Label::new(1, false, Role::NoTrim))
     }
 
     #[test]

@@ -113,7 +113,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let out = switch.first_port + out_local;
         let retransmit = packet.is_retransmit();
         match switch.manager.enqueue(local, out_local, packet.tc(), bytes, place, retransmit) {
-            Ok(enqueued) => self.queue_packet(port, out, packet, place, enqueued),
+            Ok(enqueued) => {
+                let pool = switch.manager.pool_of(packet.tc());
+                self.queue_packet(port, out, pool, packet, place, enqueued);
+            }
             Err(reason) => self.refused(port, out, packet, reason),
         }
     }
@@ -124,14 +127,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         &mut self,
         port: usize,
         out: usize,
+        pool: usize,
         packet: Packet,
         place: Place,
         enqueued: Enqueued,
     ) {
         let to = &mut self.ports[out];
-        let switch = &mut self.switches[to.switch as usize];
-        let pool = switch.manager.pool_of(packet.tc());
         if self.marking {
+            let switch = &self.switches[to.switch as usize];
             switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
         }
         to.queues[usize::from(packet.tc() & 7)].push_back(packet);
@@ -154,11 +157,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             return;
         }
         let cut = packet.trim(last_hop);
+        let pool = manager.pool_of(cut.tc());
         match manager.trim(local, out_local, cut.charged()) {
             Ok(enqueued) => {
                 let place = self.hosts.len() + out;
                 self.tally.trim(place, packet.charged() - cut.charged(), packet.ip() - cut.ip());
-                self.queue_packet(port, out, cut, Place::Pool, enqueued);
+                self.queue_packet(port, out, pool, cut, Place::Pool, enqueued);
             }
             Err(reason) => self.drop_packet(out, cut, reason, false),
         }
