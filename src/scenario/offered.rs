@@ -5,7 +5,7 @@
 //! NICs sizes are those of their packets, and what answers data is offered too.
 
 use super::nic::Packets;
-use super::traffic::{Common, Role, Traffic};
+use super::traffic::{Common, FlowEntry, Role, Traffic};
 use super::{RingSteps, Scenario};
 
 /// Smallest number of bytes a packet is charged.
@@ -176,6 +176,19 @@ impl Sender<'_> {
             offered.add(entry, Some(Role::Trimmed.class()), TRIMMED);
         }
     }
+}
+
+/// The first of an entry's listed flows that has something of its own, and where: one warning
+/// stands for a list of thousands.
+pub(super) fn first_listed<T>(
+    traffic: &Traffic,
+    place: usize,
+    key: &str,
+    own: impl Fn(&FlowEntry) -> Option<T>,
+) -> Option<(String, T)> {
+    let Traffic::Flows(listed) = traffic else { return None };
+    let mut flows = listed.flows.iter().enumerate();
+    flows.find_map(|(i, flow)| Some((format!("traffic[{place}].flows[{i}].{key}"), own(flow)?)))
 }
 
 /// The classes of a mask (bit n is class n), for people: `0, 1`.

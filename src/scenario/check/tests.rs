@@ -1,6 +1,7 @@
 //! Each rule by a scenario that breaks it and no other.
 
 mod arbitrary;
+mod nic;
 mod traffic;
 mod warnings;
 

@@ -2,10 +2,10 @@
 
 use super::{Report, Started, links_of};
 use crate::scenario::links::Outline;
-use crate::scenario::offered::{Offered, classes};
+use crate::scenario::offered::{Offered, classes, first_listed};
 use crate::scenario::sizing::{Sizing, response_bytes};
 use crate::scenario::startup::{LimitForm, Startup};
-use crate::scenario::{FlowEntry, Scenario, SharedBufferManager, Topology, Traffic};
+use crate::scenario::{FlowEntry, Scenario, SharedBufferManager, Topology};
 use crate::units::{Bytes, Ps, thousands};
 
 const BUFFER: &str = "switch.SharedBufferManager.";
@@ -30,7 +30,10 @@ pub(super) fn check(
         true => unread(scenario, report),
         false => {
             pool_sum(scenario, report);
-            idle_roles(scenario, report);
+            // Reactive NICs do not read roles at all, which is said elsewhere.
+            if !scenario.nic.model.is_reactive() {
+                idle_roles(scenario, report);
+            }
         }
     }
     thresholds(&first.startup, offered, report);
@@ -95,19 +98,6 @@ fn idle_roles(scenario: &Scenario, report: &mut Report) {
             report.warn(key, role.name(), RULE);
         }
     }
-}
-
-/// The first of an entry's listed flows that has something of its own, and where: one warning
-/// stands for a list of thousands.
-fn first_listed<T>(
-    traffic: &Traffic,
-    place: usize,
-    key: &str,
-    own: impl Fn(&FlowEntry) -> Option<T>,
-) -> Option<(String, T)> {
-    let Traffic::Flows(listed) = traffic else { return None };
-    let mut flows = listed.flows.iter().enumerate();
-    flows.find_map(|(i, flow)| Some((format!("traffic[{place}].flows[{i}].{key}"), own(flow)?)))
 }
 
 /// Xoff against Xon.

@@ -3,6 +3,7 @@
 //! Owns the data of the `nic` section as it is once read: what a file leaves out has the default
 //! of the model it names. Refuses to judge values: `check` does.
 
+mod effective;
 mod file;
 mod packets;
 mod port;

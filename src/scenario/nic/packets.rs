@@ -30,8 +30,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// IP bytes of the largest packet of a message, without the FCS and at least the header.
-    /// Saturates.
+    /// IP bytes of the largest packet of a message. Saturates.
     pub fn largest(&self, payload: u64) -> u64 {
         self.mss.min(payload).saturating_add(self.header)
     }
