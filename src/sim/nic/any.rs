@@ -1,51 +1,91 @@
 //! The transport a job's hosts run, chosen when the job starts.
+//!
+//! Owns the choice. One branch a call on a value that never changes, so that the network need not
+//! be built once more for every transport.
 
+use super::uet::Uet;
 use super::{Header, Incoming, Io, Message, Outgoing, Transport};
-use crate::scenario::Scenario;
+use crate::scenario::{NicModel, Scenario};
 use crate::sim::random::Seeds;
 
 /// Every transport there is. All hosts of a job run the same one.
 #[derive(Debug)]
-pub enum AnyTransport {}
+pub enum AnyTransport {
+    /// Ultra Ethernet transport.
+    Uet(Box<Uet>),
+}
+
+macro_rules! each {
+    ($self:expr, $transport:ident => $call:expr) => {
+        match $self {
+            AnyTransport::Uet($transport) => $call,
+        }
+    };
+}
 
 impl AnyTransport {
     /// The transport of a scenario's hosts with links of these rates (bit/s); `None` for open-loop
     /// senders.
-    pub fn new(_scenario: &Scenario, _rates: &[u64], _seeds: &Seeds) -> Option<AnyTransport> {
-        None
+    pub fn new(scenario: &Scenario, rates: &[u64], seeds: &Seeds) -> Option<AnyTransport> {
+        let nic = &scenario.nic;
+        match nic.model {
+            NicModel::Uet => {
+                let (pds, cc) = (&nic.pds_manager, &nic.congestion_control);
+                let uet = Uet::new(pds, cc, nic.host_link, rates, seeds);
+                Some(AnyTransport::Uet(Box::new(uet)))
+            }
+            _ => None,
+        }
     }
 
-    /// NIC class of what is neither whole data nor urgent.
-    pub fn control_class(&self) -> u8 {
-        match *self {}
+    /// NIC class of a packet that was cut by a switch.
+    pub fn trimmed_class(&self) -> u8 {
+        match self {
+            AnyTransport::Uet(_) => 1,
+        }
     }
 
     /// IP bytes of a data packet that are not payload.
     pub fn overhead(&self) -> u64 {
-        match *self {}
+        match self {
+            AnyTransport::Uet(_) => 88,
+        }
     }
 }
 
 impl Transport for AnyTransport {
-    fn post(&mut self, _: u64, _: &Message, _: &mut Io<'_>) {
-        match *self {}
+    #[inline]
+    fn post(&mut self, now: u64, message: &Message, io: &mut Io<'_>) {
+        each!(self, t => t.post(now, message, io));
     }
-    fn receive(&mut self, _: u64, _: u32, _: &Incoming, _: &mut Io<'_>) {
-        match *self {}
+
+    #[inline]
+    fn receive(&mut self, now: u64, host: u32, packet: &Incoming, io: &mut Io<'_>) {
+        each!(self, t => t.receive(now, host, packet, io));
     }
-    fn lost(&mut self, _: &Header) {
-        match *self {}
+
+    #[inline]
+    fn lost(&mut self, header: &Header) {
+        each!(self, t => t.lost(header));
     }
-    fn deadline(&self, _: u32) -> u64 {
-        match *self {}
+
+    #[inline]
+    fn deadline(&self, host: u32) -> u64 {
+        each!(self, t => t.deadline(host))
     }
-    fn timer(&mut self, _: u64, _: u32, _: &mut Io<'_>) {
-        match *self {}
+
+    #[inline]
+    fn timer(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        each!(self, t => t.timer(now, host, io));
     }
-    fn sending(&mut self, _: u64, _: u64, _: u32, _: &Outgoing, _: &mut Io<'_>) {
-        match *self {}
+
+    #[inline]
+    fn sending(&mut self, now: u64, end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>) {
+        each!(self, t => t.sending(now, end, host, packet, io));
     }
-    fn room(&mut self, _: u64, _: u32, _: &mut Io<'_>) {
-        match *self {}
+
+    #[inline]
+    fn room(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        each!(self, t => t.room(now, host, io));
     }
 }

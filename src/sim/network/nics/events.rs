@@ -11,7 +11,7 @@ use crate::sim::nic::packets::Carried;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, Outgoing, PacketKind, Transport, Whole};
 use crate::sim::observe::DropReason;
-use crate::sim::packet::{ETHERNET_BYTES, Frame, Header, PFC_WIRE_BYTES, Packet, PfcFrame};
+use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::traffic::FlowStart;
 
@@ -152,7 +152,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let carried = nics.packets.take(packet.flow());
         let cut = packet.is_cut();
         let data = carried.header.kind == PacketKind::Data && !cut;
-        let class = if cut { nics.transport.control_class() } else { carried.class };
+        let class = if cut { nics.transport.trimmed_class() } else { carried.class };
         let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
         let nic = &mut nics.hosts[h];
         nic.egress.settle(now);
@@ -366,7 +366,7 @@ impl Nics {
             Carried { header: out.header, hashes, entropy: out.entropy, class: out.class };
         let slot = self.packets.insert(carried);
         let tc = if self.policy { out.code_point.class() } else { out.tc };
-        Packet::new(slot, out.dst, out.ip, Header::new(tc, out.ect, out.code_point))
+        Packet::new(slot, out.dst, out.ip, Label::new(tc, out.ect, out.code_point))
     }
 
     /// What an equal-cost choice depends on: an id of its own for `flowId`, and the hashes. The id

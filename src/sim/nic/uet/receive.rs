@@ -2,7 +2,7 @@
 
 use super::super::{Done, Header, Incoming, Io, PacketKind, Whole};
 use super::connection::Arrival;
-use super::wire::{ACK_REQUEST, ECN_ECHO, LAST_HOP, RESTORE, RETRANSMIT, SERVICE_STEP, control};
+use super::wire::{ACK_REQUEST, DATA_HEADERS, ECN_ECHO, LAST_HOP, RESTORE, RETRANSMIT, SERVICE_STEP, control};
 use super::{Uet, count};
 
 /// The largest receiver penalty.
@@ -43,10 +43,15 @@ impl Uet {
             return;
         }
         io.stats.write_pkts_rcvd += 1;
-        match receiver.take(packet.header.psn) {
+        let arrival = receiver.take(packet.header.psn);
+        match arrival {
             Arrival::Next => {}
             Arrival::OutOfOrder => io.stats.num_out_of_order_events_on_nic += 1,
             Arrival::Duplicate => io.stats.num_dup_events_on_nic += 1,
+        }
+        if !matches!(arrival, Arrival::Duplicate) {
+            let payload = u64::from(packet.ip.saturating_sub(DATA_HEADERS));
+            count(io.flows, receiver.flow, over, |flow| flow.payload_bytes += payload);
         }
         if packet.header.flags & ACK_REQUEST != 0 {
             self.acknowledge(now, packet, io);
