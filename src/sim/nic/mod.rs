@@ -6,7 +6,10 @@
 //! switches, events and links, which is how the worked examples are tested packet by packet.
 
 pub mod egress;
+pub mod roce;
 pub mod stats;
+pub mod turns;
+pub mod window;
 
 use egress::Egress;
 use stats::{FlowStats, NicStats};
@@ -100,6 +103,30 @@ impl Header {
             flags: 0,
         }
     }
+
+    /// Its PSN, for transports whose PSNs do not wrap: the one nearest to another one.
+    #[inline]
+    pub fn psn_near(&self, near: u64) -> u64 {
+        nearest(near, self.psn)
+    }
+
+    /// The same of `cumulative`.
+    #[inline]
+    pub fn cumulative_near(&self, near: u64) -> u64 {
+        nearest(near, self.cumulative)
+    }
+}
+
+/// The number nearest to `near` that ends in these 32 bits.
+#[inline]
+fn nearest(near: u64, low: u32) -> u64 {
+    let distance = low.wrapping_sub(near as u32) as i32;
+    near.saturating_add_signed(i64::from(distance))
+}
+
+/// UDP source port of a flow, as open-loop flows have it.
+fn source_port(id: u64) -> u16 {
+    49_152 + (id % 16_384) as u16
 }
 
 /// A packet a transport hands to its port.
@@ -202,6 +229,13 @@ pub trait Transport {
 
     /// A deadline of a host has come.
     fn timer(&mut self, now: u64, host: u32, io: &mut Io<'_>);
+
+    /// Bit rate at which a packet that starts now is sent, 0: the line's. Asked just before
+    /// [`Transport::sending`], for rates that change while a packet waits.
+    fn rate(&mut self, now: u64, packet: &Outgoing) -> u64 {
+        let _ = now;
+        packet.rate
+    }
 
     /// A packet starts to be serialized at `now` and will have left at `end`.
     fn sending(&mut self, now: u64, end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>);
