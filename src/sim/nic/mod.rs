@@ -148,7 +148,8 @@ pub struct Outgoing {
     pub code_point: CodePoint,
     /// ECN-capable.
     pub ect: bool,
-    /// Bit rate at which its port sends it; 0: the line's.
+    /// Bit rate at which its port sends it, 0: the line's, for a transport without
+    /// [`Transport::rate`] of its own.
     pub rate: u64,
 }
 

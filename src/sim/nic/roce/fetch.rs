@@ -14,7 +14,12 @@ const OVERHEAD: u64 = 34;
 /// Time `bytes` take at `rate` bit/s, whole ps rounded up.
 #[inline]
 pub fn serialization(bytes: u64, rate: u64) -> u64 {
-    (bytes * 8_000_000_000_000).div_ceil(rate.max(1))
+    match bytes.checked_mul(8_000_000_000_000) {
+        Some(bits) => bits.div_ceil(rate.max(1)),
+        // More than a packet: a pool.
+        None => u64::try_from((u128::from(bytes) * 8_000_000_000_000).div_ceil(rate.max(1).into()))
+            .unwrap_or(u64::MAX),
+    }
 }
 
 /// The host link of one NIC as its fetches see it.
@@ -58,6 +63,13 @@ impl Fetch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pools_of_any_size_take_their_time() {
+        assert_eq!(serialization(4_154, 400_000_000_000), 83_080);
+        assert_eq!(serialization(64_000_000_000, 400_000_000_000), 1_280_000_000_000);
+        assert_eq!(serialization(u64::MAX, 1), u64::MAX);
+    }
 
     #[test]
     fn a_full_packet_takes_71_ns_and_the_next_one_69_more() {

@@ -6,8 +6,7 @@ use crate::sim::nic::stats::{FlowStats, NicStats};
 use crate::sim::nic::{Done, Incoming, Io, Message, Outgoing, Transport, Whole};
 use crate::sim::packet::ETHERNET_BYTES;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// What happens to a packet on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +29,9 @@ enum Event {
 /// A packet that has started: when, from where, and itself.
 pub type Start = (u64, u32, Outgoing);
 
+/// Decides what happens to a packet, by its place in the log.
+pub type Judge = Box<dyn FnMut(usize, &Start) -> Fate>;
+
 pub struct Pipe<T> {
     pub transport: T,
     pub line: u64,
@@ -40,8 +42,7 @@ pub struct Pipe<T> {
     /// Completions with their times.
     pub done: Vec<(u64, Done)>,
     pub log: Vec<Start>,
-    /// Fate of the packets, by their place in the log.
-    pub fate: Box<dyn FnMut(usize, &Start) -> Fate>,
+    pub fate: Judge,
     pub messages: Vec<Message>,
     events: BinaryHeap<Reverse<(u64, Event)>>,
     flying: BTreeMap<u64, (u64, Incoming)>,

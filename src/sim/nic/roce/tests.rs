@@ -1,8 +1,9 @@
 //! Whole transports, joined by a pipe.
 
-use super::pipe::{Fate, Pipe, Start};
+use super::pipe::{Fate, Judge, Pipe, Start};
 use super::*;
-use crate::scenario::roce::RateControl;
+use crate::scenario::roce::{RateControl, StalePackets};
+use crate::sim::nic::Done;
 
 const LINE: u64 = 400_000_000_000;
 /// Serialization of a full data packet, and of an ACK, ps.
@@ -21,7 +22,7 @@ fn of_kind(pipe: &Pipe<Roce>, kind: PacketKind) -> Vec<&Start> {
 }
 
 /// Loses the transmissions (from 0) of data PSNs that are listed.
-fn lose(list: &'static [(u32, usize)]) -> Box<dyn FnMut(usize, &Start) -> Fate> {
+fn lose(list: &'static [(u32, usize)]) -> Judge {
     let mut sent = BTreeMap::new();
     Box::new(move |_, (.., packet)| {
         if packet.header.kind != PacketKind::Data {
@@ -378,6 +379,14 @@ mod properties {
             for mut flows in pipe.completed() {
                 flows.sort();
                 prop_assert_eq!(&flows, &all);
+            }
+            // Messages of a queue pair arrive in the order in which they were posted.
+            let mut latest = BTreeMap::new();
+            for &flow in &pipe.completed()[1] {
+                let message = &pipe.messages[flow as usize];
+                let posted = (messages[flow as usize].0, flow);
+                let before = latest.insert((message.src, message.dst, message.tc), posted);
+                prop_assert!(before < Some(posted));
             }
             for pair in &pipe.transport.pairs {
                 prop_assert!(!pair.tx.active());
