@@ -44,6 +44,7 @@ impl Offered {
                 Traffic::Uniform(t) => one(t.bytes.map_or(u64::MAX, |b| b.0)),
                 Traffic::OnOff(_) => one(u64::MAX),
                 Traffic::Trace(_) => {}
+                Traffic::Collective(t) => one(t.largest_transfer(hosts)),
                 Traffic::Flows(t) => {
                     for flow in &t.flows {
                         let packet = flow.packet.unwrap_or(common.packet).0.min(flow.bytes.0);
@@ -99,6 +100,7 @@ impl Traffic {
             Traffic::OnOff(t) => &t.common,
             Traffic::Flows(t) => &t.common,
             Traffic::Trace(t) => &t.common,
+            Traffic::Collective(t) => &t.common,
         }
     }
 
@@ -113,6 +115,7 @@ impl Traffic {
             Traffic::OnOff(_) => "on-off",
             Traffic::Flows(_) => "flows",
             Traffic::Trace(_) => "trace",
+            Traffic::Collective(_) => "collective",
         }
     }
 }

@@ -78,6 +78,10 @@ fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -
             .iter()
             .map(|f| count(f.bytes.0 as f64, f.packet.unwrap_or(t.common.packet)))
             .sum(),
+        Traffic::Collective(t) => {
+            let payload = t.common.packet.0;
+            bounded(t.packets(hosts as u64, payload) as f64, hosts, t.common.packet)
+        }
         // The file is not read for an estimate: half of what the hosts could send.
         Traffic::Trace(t) => 0.5 * carried(hosts, t.common.packet),
     }
