@@ -152,9 +152,11 @@ mod tests {
                 {"src": 0, "dst": 1, "bytes": 9000, "dscp": 64},
             ]},
             {"pattern": "trace", "file": "f", "dscp": 32},
+            {"pattern": "collective", "operation": "all-to-all", "bytes": 401, "dscp": 40},
+            {"pattern": "collective", "operation": "barrier", "dscp": 48},
         ]));
-        assert_eq!(o.classes, 0b1000_1110);
-        assert_eq!(o.largest, [0, 4_000, MIN_CHARGE, 101, 0, 0, 0, 9_000]);
+        assert_eq!(o.classes, 0b1110_1110);
+        assert_eq!(o.largest, [0, 4_000, MIN_CHARGE, 101, 0, 101, MIN_CHARGE, 9_000]);
         assert_eq!(o.first[1], Some(0));
         assert_eq!(o.first[7], Some(3));
         assert_eq!((o.largest_packet(), o.largest_of(1), o.largest_of(0)), (9_000, 4_000, 9_000));

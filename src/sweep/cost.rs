@@ -109,6 +109,15 @@ mod tests {
     }
 
     #[test]
+    fn a_collective_costs_its_packets_and_those_of_its_barriers() {
+        let ring = json!({"pattern": "collective", "operation": "all-reduce", "bytes": 64_000,
+            "repeat": 10});
+        let topology = json!({"kind": "single-switch", "hosts": 8});
+        let job = json!({"duration": 1e12 as u64, "topology": topology, "traffic": [ring]});
+        assert_eq!(cost(job), 10.0 * (14.0 + 112.0 * 2.0));
+    }
+
+    #[test]
     fn load_costs_by_time_and_hops() {
         let with = |topology: serde_json::Value, duration: u64| {
             cost(json!({"duration": duration, "topology": topology,

@@ -313,3 +313,222 @@ proptest! {
         assert_ordered(&scenario, &outcome);
     }
 }
+
+/// Runs every transfer in real time: sent after `send` ps, received after `receive`.
+fn timed(scenario: &Scenario, send: u64, receive: u64) -> Vec<RunTimes> {
+    let (opening, mut steps) = opened(scenario);
+    // By time, then id, receptions first.
+    let mut events: BTreeSet<(u64, u64, bool)> = BTreeSet::new();
+    let mut out = opening;
+    loop {
+        for flow in out.drain(..) {
+            events.insert((flow.start + receive, flow.id, false));
+            events.insert((flow.start + send, flow.id, true));
+        }
+        let Some((now, id, is_sent)) = events.pop_first() else { break };
+        if is_sent {
+            steps.sent(id, now, &mut out);
+        } else {
+            steps.received(id, now, &mut out);
+        }
+    }
+    steps.runs().collect()
+}
+
+/// How long one run over `hosts` ranks takes from its first transfer, by the times of a transfer.
+fn duration(hosts: u32, entry: Value, send: u64, receive: u64) -> u64 {
+    let mut whole = json!({"pattern": "collective", "bytes": 1_000, "start": 77,
+        "synchronize": false});
+    whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
+    let runs = timed(&scenario(hosts, json!([whole])), send, receive);
+    assert_eq!((runs.len(), runs[0].pattern, runs[0].run, runs[0].entered), (1, 0, 0, 77));
+    runs[0].ended.unwrap() - runs[0].started.unwrap()
+}
+
+#[test]
+fn steps_take_the_longer_of_sending_and_receiving() {
+    let of = |operation: &str, algorithm: &str, send, receive| {
+        duration(8, json!({"operation": operation, "algorithm": algorithm}), send, receive)
+    };
+    for (send, receive) in [(3, 10), (10, 3)] {
+        assert_eq!(of("all-reduce", "ring", send, receive), 140);
+        assert_eq!(of("all-reduce", "halving-doubling", send, receive), 60);
+        assert_eq!(of("reduce-scatter", "halving-doubling", send, receive), 30);
+        assert_eq!(of("all-gather", "ring", send, receive), 70);
+        assert_eq!(of("all-to-all", "sequential", send, receive), 70);
+        assert_eq!(of("all-to-all", "interleaved", send, receive), 10);
+        assert_eq!(of("broadcast", "interleaved", send, receive), 10);
+        assert_eq!(of("gather", "direct", send, receive), 10);
+    }
+    // Only sending separates the root's messages; only receiving, those of a chain or a tree of
+    // depth 3.
+    assert_eq!(of("broadcast", "sequential", 3, 10), 6 * 3 + 10);
+    assert_eq!(of("reduce", "ring", 3, 10), 70);
+    assert_eq!(of("reduce", "tree", 3, 10), 30);
+    assert_eq!(of("all-reduce", "tree", 3, 10), 60);
+    assert_eq!(of("all-reduce", "double-tree", 3, 10), 60);
+}
+
+#[test]
+fn runs_follow_one_another_with_the_barrier_between() {
+    let entry = json!({"pattern": "collective", "operation": "all-to-all", "bytes": 9,
+        "repeat": 3, "start": 100});
+    let runs = timed(&scenario(8, json!([entry])), 1, 10);
+    let times: Vec<_> =
+        runs.iter().map(|r| (r.run, r.entered, r.started.unwrap(), r.ended.unwrap())).collect();
+    // Up the tree from rank 7 by 3 and 1 the barrier takes 30, and 1 until the root's two messages
+    // down are sent: the root is the first to start. Rank 7 is the last, at 160; all wait for its
+    // messages until 170. It waits for nobody after rank 3, which starts at 151: so it is the first
+    // in the next run, and its next message is what rank 3 has to wait for, 1 after entering.
+    assert_eq!(times, [(0, 100, 131, 170), (1, 161, 192, 231), (2, 222, 253, 292)]);
+}
+
+#[test]
+fn without_the_barrier_a_root_runs_ahead_of_its_receivers() {
+    let entry = json!({"pattern": "collective", "operation": "broadcast", "bytes": 9, "repeat": 40,
+        "synchronize": false, "root": 1});
+    let scenario = scenario(3, json!([entry]));
+    let (mut waiting, mut steps) = opened(&scenario);
+    let mut sent = Vec::new();
+    while let Some(flow) = waiting.pop() {
+        steps.sent(flow.id, 5, &mut waiting);
+        sent.push(flow.id);
+    }
+    assert_eq!((sent.len(), steps.remaining()), (80, 0));
+    assert!(steps.runs().all(|run| run.ended.is_none()));
+    // The last run's arrives first, the first run's last.
+    sent.sort_unstable();
+    for id in sent.into_iter().rev() {
+        steps.received(id, 6, &mut waiting);
+        assert_eq!(steps.runs().any(|run| run.ended.is_some()), id == 0);
+    }
+    assert!(steps.runs().all(|run| run.ended == Some(6)) && waiting.is_empty());
+}
+
+/// Source, destination and bytes of every transfer, by id.
+fn listed(hosts: u32, entry: Value) -> Vec<(u32, u32, u64)> {
+    let mut whole = json!({"pattern": "collective", "bytes": 1_000, "synchronize": false});
+    whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
+    let outcome = execute(&scenario(hosts, json!([whole])), 1);
+    outcome.lives.values().map(|l| (l.flow.src, l.flow.dst, l.flow.bytes)).collect()
+}
+
+#[test]
+fn ids_are_in_the_documented_order() {
+    let ring = |a, b, c| [(a, b, 334), (b, c, 334), (c, a, 334)];
+    let twice = json!({"operation": "reduce-scatter", "ranks": [4, 0, 2], "repeat": 2});
+    assert_eq!(listed(5, twice), ring(4, 0, 2).repeat(4));
+    let barrier = [(1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 2, 0)];
+    let all = json!({"operation": "all-to-all", "group": 3, "synchronize": true});
+    let rotation = [(0, 1, 334), (1, 2, 334), (2, 0, 334), (0, 2, 334), (1, 0, 334), (2, 1, 334)];
+    assert_eq!(listed(9, all), [&barrier[..], &rotation].concat());
+    let sequential = json!({"operation": "all-to-all", "algorithm": "sequential"});
+    assert_eq!(listed(3, sequential), rotation);
+    let double = json!({"operation": "all-reduce", "algorithm": "double-tree"});
+    let one = [(1, 0, 500), (2, 0, 500), (0, 1, 500), (0, 2, 500)];
+    let other = [(1, 2, 500), (0, 2, 500), (2, 1, 500), (2, 0, 500)];
+    assert_eq!(listed(3, double), [one, other].concat());
+    let gather = json!({"operation": "gather", "root": 1});
+    assert_eq!(listed(3, gather), [(2, 1, 1_000), (0, 1, 1_000)]);
+    let scatter = json!({"operation": "scatter", "root": 1});
+    assert_eq!(listed(3, scatter), [(1, 2, 334), (1, 0, 334)]);
+    let exchange = json!({"operation": "reduce-scatter", "algorithm": "halving-doubling"});
+    assert_eq!(
+        listed(4, exchange),
+        [
+            (0, 1, 500),
+            (1, 0, 500),
+            (2, 3, 500),
+            (3, 2, 500),
+            (0, 2, 250),
+            (1, 3, 250),
+            (2, 0, 250),
+            (3, 1, 250),
+        ]
+    );
+}
+
+#[test]
+fn a_collective_takes_its_place_among_the_patterns() {
+    let scenario = scenario(
+        4,
+        json!([
+            {"pattern": "permutation", "bytes": 10},
+            {"pattern": "collective", "operation": "all-reduce", "bytes": 8, "group": 2, "dscp": 17,
+             "ect": true, "start": 50, "synchronize": false},
+            {"pattern": "collective", "operation": "barrier", "algorithm": "tree", "start": 60},
+            {"pattern": "incast", "senders": 1, "bytes": 10},
+        ]),
+    );
+    let (flows, mut steps) = opened(&scenario);
+    let ids = |pattern| -> Vec<u64> {
+        let mut ids: Vec<u64> =
+            flows.iter().filter(|f| f.pattern == pattern).map(|f| f.id).collect();
+        ids.sort_unstable();
+        ids
+    };
+    // Four flows, 2 × 2 transfers, 2 × 3 messages, one flow.
+    assert_eq!(
+        [ids(0), ids(1), ids(2), ids(3)],
+        [vec![0, 1, 2, 3], vec![4, 5], vec![9, 10], vec![14]]
+    );
+    assert_eq!(steps.remaining(), 2 + 4);
+    let ring = flows.iter().find(|flow| flow.id == 5).unwrap();
+    assert_eq!((ring.src, ring.dst, ring.bytes, ring.tc, ring.ect), (1, 0, 4, 2, true));
+    assert_eq!((ring.start, ring.entropy), (50, 49_157));
+    // Flows of other patterns mean nothing.
+    let mut out = Vec::new();
+    for id in [0, 3, 14, 1_000] {
+        steps.sent(id, 90, &mut out);
+        steps.received(id, 90, &mut out);
+    }
+    assert!(out.is_empty());
+    steps.received(4, 90, &mut out);
+    steps.sent(9, 90, &mut out);
+    assert!(out.is_empty());
+    steps.sent(5, 91, &mut out);
+    assert_eq!(out.iter().map(|f| (f.id, f.src, f.start)).collect::<Vec<_>>(), [(7, 1, 91)]);
+    assert_eq!(steps.remaining(), 1 + 4);
+}
+
+#[test]
+fn jitter_delays_the_entry_of_each_rank() {
+    let jitter = 1_000_000;
+    for algorithm in ["tree", "ring"] {
+        let scenario = scenario(
+            9,
+            json!([{"pattern": "collective", "operation": "all-reduce",
+            "algorithm": algorithm, "bytes": 8, "start": 70, "jitter": jitter}]),
+        );
+        let mut stream = seeds(5).stream("traffic/0/jitter");
+        let entry: Vec<u64> = (0..9).map(|_| 70 + draw::below(&mut stream, jitter)).collect();
+        let outcome = execute(&scenario, 3);
+        // The first transfer of a rank starts at its entry, or when what it waits for has come.
+        for rank in 0..9 {
+            let mut of_rank = outcome.lives.values().filter(|life| life.flow.src == rank);
+            let entered = entry[rank as usize];
+            assert!(of_rank.clone().all(|life| life.flow.start >= entered));
+            let leaf = rank >= 4;
+            assert!(!leaf || of_rank.any(|life| life.flow.start == entered));
+        }
+        assert_eq!(outcome.runs[0].entered, *entry.iter().min().unwrap());
+        assert!(outcome.runs[0].started >= entry.iter().max().copied());
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let error = |entry: Value| {
+        let scenario = scenario(4, json!([entry]));
+        let source = FlowSource::new(&scenario, 4, &|_| 1, &seeds(1), &Traces::new());
+        source.unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(json!({"pattern": "collective", "operation": "reduce", "bytes": 1, "root": 4})),
+        "traffic[0] (collective): `root` is 4: ranks are numbered 0 to 3"
+    );
+    assert_eq!(
+        error(json!({"pattern": "collective", "operation": "reduce", "bytes": 1, "dscp": 64})),
+        "traffic[0] (collective): `dscp` is 64; code points are 0 to 63"
+    );
+}
