@@ -9,7 +9,7 @@ use super::links::{LinkKind, Outline, pause_time};
 use super::offered::{Offered, classes};
 use super::sizing::{Condition, Sizing, guideline};
 use super::startup::{LimitForm, Startup};
-use super::{Nic, Role, Scenario, Traffic, Until};
+use super::{Collective, Nic, Role, Scenario, Traffic, Until};
 use crate::units::{BitRate, Ps, thousands};
 use std::fmt::{self, Write};
 
@@ -56,6 +56,15 @@ fn amount(bytes: f64) -> String {
         0 => format!("{} B", thousands(tenths / 10)),
         rest => format!("{}.{rest} B", thousands(tenths / 10)),
     }
+}
+
+/// What a collective comes to: `all-reduce by ring of 8 ranks, 126 transfers of 14,000 B in all`.
+fn collective(collective: &Collective, hosts: u64) -> String {
+    let (what, how) = (collective.operation.name(), collective.algorithm().name());
+    let ranks = plural(collective.size(hosts), "rank");
+    let transfers = plural(collective.flows(hosts), "transfer");
+    let bytes = u64::try_from(collective.total_bytes(hosts)).unwrap_or(u64::MAX);
+    format!("{what} by {how} of {ranks}, {transfers} of {} in all", size(bytes))
 }
 
 /// `1 port`, `2 ports`, `2 leaves`.
@@ -107,6 +116,7 @@ impl Page {
             let what = match traffic {
                 Traffic::Flows(t) => plural(t.flows.len() as u64, "flow"),
                 Traffic::Trace(t) => t.file.clone(),
+                Traffic::Collective(t) => collective(t, scenario.topology.hosts()),
                 _ => {
                     let buffer = &scenario.switch.shared_buffer_manager;
                     let class = buffer.class_of(common.dscp, common.role);

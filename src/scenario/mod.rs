@@ -9,6 +9,7 @@
 
 pub mod attributes;
 pub mod check;
+mod collective;
 pub mod inspect;
 pub mod links;
 mod nic;
@@ -22,6 +23,7 @@ mod topology;
 mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
+pub use collective::{Algorithm, Collective, Fault, Operation, Transfers};
 pub use nic::{
     Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
     QueueScheduling, Roce, roce, uet, window,

@@ -54,6 +54,7 @@ impl Offered {
                 Traffic::Uniform(t) => one(t.bytes.map_or(u64::MAX, |b| b.0)),
                 Traffic::OnOff(_) => one(u64::MAX),
                 Traffic::Trace(_) => sender.offer_trace(&mut offered, entry),
+                Traffic::Collective(t) => one(t.largest_transfer(hosts)),
                 Traffic::Flows(t) => {
                     for flow in &t.flows {
                         let packet = flow.packet.unwrap_or(common.packet).0;
@@ -108,6 +109,7 @@ impl Traffic {
             Traffic::OnOff(t) => &t.common,
             Traffic::Flows(t) => &t.common,
             Traffic::Trace(t) => &t.common,
+            Traffic::Collective(t) => &t.common,
         }
     }
 
@@ -122,6 +124,7 @@ impl Traffic {
             Traffic::OnOff(_) => "on-off",
             Traffic::Flows(_) => "flows",
             Traffic::Trace(_) => "trace",
+            Traffic::Collective(_) => "collective",
         }
     }
 }
@@ -223,9 +226,11 @@ mod tests {
                 {"src": 0, "dst": 1, "bytes": 9000, "dscp": 64},
             ]},
             {"pattern": "trace", "file": "f", "dscp": 32},
+            {"pattern": "collective", "operation": "all-to-all", "bytes": 401, "dscp": 40},
+            {"pattern": "collective", "operation": "barrier", "dscp": 48},
         ]));
-        assert_eq!(o.classes, 0b1000_1110);
-        assert_eq!(o.largest, [0, 4_000, MIN_CHARGE, 101, 0, 0, 0, 9_000]);
+        assert_eq!(o.classes, 0b1110_1110);
+        assert_eq!(o.largest, [0, 4_000, MIN_CHARGE, 101, 0, 101, MIN_CHARGE, 9_000]);
         assert_eq!(o.first[1], Some(0));
         assert_eq!(o.first[7], Some(3));
         assert_eq!((o.largest_packet(), o.largest_of(1), o.largest_of(0)), (9_000, 4_000, 9_000));

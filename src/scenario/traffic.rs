@@ -1,5 +1,6 @@
 //! Traffic patterns as a scenario names them.
 
+use super::collective::Collective;
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +102,8 @@ pub enum Traffic {
     Flows(Flows),
     /// Flows read from a CSV or Parquet file.
     Trace(Trace),
+    /// Messages in dependent steps.
+    Collective(Collective),
 }
 
 /// `incast`: sender k is host (receiver + 1 + k) mod hosts.

@@ -67,6 +67,17 @@ fn full() -> Vec<Scenario> {
         }),
         Traffic::Flows(Flows { flows: vec![entry], common: common() }),
         Traffic::Trace(Trace { file: "f".into(), blake3: "h".into(), common: common() }),
+        Traffic::Collective(Collective {
+            operation: Operation::AllReduce,
+            algorithm: Some(Algorithm::Ring),
+            bytes: Some(bytes),
+            ranks: Some(vec![0, 1]),
+            group: Some(2),
+            root: 0,
+            repeat: 1,
+            synchronize: true,
+            common: common(),
+        }),
     ];
     let network_interface = NetworkInterface {
         uplink: Interface { data_rate: Some(BitRate(1)) },
@@ -195,6 +206,7 @@ fn defaults() -> BTreeMap<String, Value> {
         {"pattern": "on-off", "senders": 1, "on": 1, "off": 1},
         {"pattern": "flows", "flows": [flow]},
         {"pattern": "trace", "file": "f"},
+        {"pattern": "collective", "operation": "barrier"},
     ]);
     let mut found = BTreeMap::new();
     for topology in [
@@ -233,6 +245,7 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         "traffic[].flows[].dst",
         "traffic[].flows[].bytes",
         "traffic[].file",
+        "traffic[].operation",
     ];
     let found = defaults();
     for a in all() {

@@ -8,7 +8,8 @@ use super::{Network, Peer, Port, Switch, order};
 use crate::scenario::links::{LinksError, NetworkPlan, Outline};
 use crate::scenario::startup::{Startup, StartupError};
 use crate::scenario::{
-    AllToAll, Incast, Nic, OnOff, Permutation, Ring, Scenario, Table, Traffic, Uniform, Until,
+    AllToAll, Collective, Incast, Nic, OnOff, Permutation, Ring, Scenario, Table, Traffic, Uniform,
+    Until,
 };
 use crate::sim::event::{EventList, Kind, NEVER, Ranks};
 use crate::sim::flows::FlowTable;
@@ -263,7 +264,8 @@ fn may_be_ecn_capable(traffic: &Traffic) -> bool {
         | Traffic::AllToAll(AllToAll { common, .. })
         | Traffic::Ring(Ring { common, .. })
         | Traffic::Uniform(Uniform { common, .. })
-        | Traffic::OnOff(OnOff { common, .. }) => common.ect,
+        | Traffic::OnOff(OnOff { common, .. })
+        | Traffic::Collective(Collective { common, .. }) => common.ect,
         Traffic::Flows(_) | Traffic::Trace(_) => true,
     }
 }

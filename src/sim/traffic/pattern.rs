@@ -4,7 +4,9 @@ use super::draw::Jitter;
 use super::grid::Grid;
 use super::listed::Listed;
 use super::on_off::OnOff;
+use super::opening::Opening;
 use super::single::Single;
+use super::steps::Steps;
 use super::uniform::Uniform;
 use super::{FlowStart, Problem, TraceFlow, Traces};
 use crate::scenario::{Common, RingSteps, Role, SharedBufferManager, Traffic};
@@ -186,10 +188,16 @@ pub(super) enum Pattern {
     Listed(Listed),
     Uniform(Uniform),
     OnOff(OnOff),
+    Opening(Opening),
 }
 
 impl Pattern {
-    pub(super) fn new(traffic: &Traffic, setting: &Setting<'_>) -> Result<Pattern, Problem> {
+    /// A pattern; the state of a collective goes to `steps`.
+    pub(super) fn new(
+        traffic: &Traffic,
+        setting: &Setting<'_>,
+        steps: &mut Steps,
+    ) -> Result<Pattern, Problem> {
         Ok(match traffic {
             Traffic::Incast(incast) => Pattern::Single(Single::incast(incast, setting)?),
             Traffic::Permutation(p) => Pattern::Single(Single::permutation(p, setting)?),
@@ -202,6 +210,10 @@ impl Pattern {
             Traffic::OnOff(on_off) => Pattern::OnOff(OnOff::new(on_off, setting)?),
             Traffic::Flows(flows) => Pattern::Listed(Listed::flows(flows, setting)?),
             Traffic::Trace(trace) => Pattern::Listed(Listed::trace(trace, setting)?),
+            Traffic::Collective(collective) => {
+                let (flows, count) = steps.add(collective, setting)?;
+                Pattern::Opening(Opening::new(flows, count, setting.hosts))
+            }
         })
     }
 
@@ -213,6 +225,7 @@ impl Pattern {
             Pattern::Listed(listed) => Ok(listed.count()),
             Pattern::Uniform(uniform) => uniform.count(),
             Pattern::OnOff(on_off) => Ok(on_off.count()),
+            Pattern::Opening(opening) => Ok(opening.count()),
         }
     }
 
@@ -225,6 +238,7 @@ impl Pattern {
             Pattern::Listed(listed) => listed.next(host),
             Pattern::Uniform(uniform) => uniform.next(host),
             Pattern::OnOff(on_off) => on_off.next(host),
+            Pattern::Opening(opening) => opening.next(host),
         }
     }
 

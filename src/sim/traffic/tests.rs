@@ -167,6 +167,7 @@ fn expand(scenario: &Scenario, seeds: &Seeds) -> Vec<FlowStart> {
                 let flows = flows.iter().map(|f| (f.src, f.dst, f.bytes, f.start));
                 (&p.common, flows.collect())
             }
+            Traffic::Collective(_) => unreachable!("collectives have tests of their own"),
         };
         let mut jitter = stream("jitter");
         for (within, (src, dst, bytes, start)) in flows.into_iter().enumerate() {
