@@ -280,7 +280,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     continue;
                 }
             };
-            break;
+            // A frame that starts may make way for a flow's last packet.
+            if nics!(self).done.is_empty() {
+                break;
+            }
+            self.settle_done();
         }
         let deadline = nics!(self).transport.deadline(host);
         if deadline < self.end_time {
@@ -322,7 +326,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
             Picked::Packet(out) => {
                 let wire = u64::from(out.ip) + ETHERNET_BYTES;
-                let time = match out.rate {
+                let time = match nics.transport.rate(now, &out) {
                     0 => nic.line.serialize(wire),
                     rate => spacing(wire, rate),
                 };
