@@ -295,6 +295,8 @@ fn row(flow: &Flow, details: &Details) -> FlowRow {
         received_bytes: spec.bytes - flow.outstanding - details.lost,
         received_trimmed: details.received_trimmed,
         received_ce: details.received_ce,
+        retransmitted: 0,
+        timeouts: 0,
     }
 }
 

@@ -170,6 +170,7 @@ proptest! {
                 pfc: kept(Table::Pfc, full.clone()).pfc,
                 port_counters: kept(Table::PortCounters, full.clone()).port_counters,
                 flows: kept(Table::Flows, full.clone()).flows,
+                transport: Vec::new(),
             };
             prop_assert_eq!(part, want);
         }

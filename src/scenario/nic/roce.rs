@@ -7,6 +7,9 @@
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
 
+/// Largest `MSS`: 58 more on the wire must stay below the MTU of 4,184.
+pub const MAX_MSS: Bytes = Bytes(4_125);
+
 /// Default of `cnp_interval` with [`RateControl::Dcqcn`].
 pub const DCQCN_CNP_INTERVAL: Ps = Ps(50_000_000);
 
@@ -61,7 +64,7 @@ pub enum SourcePort {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Roce {
-    /// Largest payload of a packet, 1 to 4,125 B: 58 more on the wire must stay below 4,184.
+    /// Largest payload of a packet, 1 B to [`MAX_MSS`].
     #[serde(rename = "MSS")]
     pub mss: Bytes,
     /// Time a queue pair waits for an acknowledgement before it goes back, above 0.

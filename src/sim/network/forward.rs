@@ -76,10 +76,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let at = &self.ports[port];
         if let Some(&(time, _)) = at.inbound.front() {
             self.list.set(self.ranks.arrival_slot(port), self.ranks.arrival(time, port));
-        } else if let Peer::Host(host) = at.peer {
-            self.announce(host, port);
         } else {
-            self.list.set(self.ranks.arrival_slot(port), NEVER);
+            match at.peer {
+                Peer::Host(host) if self.nics.is_none() => self.announce(host, port),
+                _ => self.list.set(self.ranks.arrival_slot(port), NEVER),
+            }
         }
     }
 
@@ -106,8 +107,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         };
         let out_local = self.routes.single(s, packet.dst()).unwrap_or_else(|| {
-            let details = self.flows.details(packet.flow());
-            self.routes.port(s, packet.dst(), details.spec.id, details.hashes)
+            let (id, hashes) = match &self.nics {
+                Some(nics) => nics.identity(packet),
+                None => {
+                    let details = self.flows.details(packet.flow());
+                    (details.spec.id, details.hashes)
+                }
+            };
+            self.routes.port(s, packet.dst(), id, hashes)
         });
         let switch = &mut self.switches[s];
         let out = switch.first_port + out_local;
@@ -329,8 +336,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             _ => packet.ip(),
         };
         self.tally.dropped_ip += ip;
-        self.flows.lose(packet.flow(), packet.sent_ip());
-        self.done(self.now);
+        if self.nics.is_some() {
+            self.lose_packet(packet);
+        } else {
+            self.flows.lose(packet.flow(), packet.sent_ip());
+            self.done(self.now);
+        }
     }
 
     /// A packet was delivered, served or dropped at `at`: the job may have drained.

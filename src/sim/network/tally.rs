@@ -37,6 +37,10 @@ pub struct Plan {
     pub pfc: bool,
     /// As above.
     pub port_counters: bool,
+    /// As above.
+    pub transport: bool,
+    /// Rows of flows are asked for.
+    pub flows: bool,
     /// Limit of each pool's ingress occupancy, headroom and egress queue, by switch.
     pub limits: Vec<[[u64; 3]; 8]>,
     /// Size of each pool and of the whole buffer, by switch.
@@ -68,6 +72,11 @@ impl Counters {
     pub fn send(&mut self, wire: u64) {
         self.packets_tx += 1;
         self.bytes_tx += wire;
+    }
+
+    /// Frames and wire bytes sent to their end so far.
+    pub fn sent_in_all(&mut self, packets: u64, bytes: u64) {
+        (self.packets_tx, self.bytes_tx) = (packets, bytes);
     }
 
     /// A frame arrived.
@@ -273,6 +282,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.schedule(self.now + self.plan.span, Kind::Report, CUT);
         } else {
             self.settle_hosts();
+            self.warm_up_nics();
             self.tally.restart();
             self.gauges.cut(self.now);
             self.peaks_from_held();
@@ -282,6 +292,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// Counts what hosts have sent before now.
     fn settle_hosts(&mut self) {
+        if self.nics.is_some() {
+            self.settle_nics();
+            return;
+        }
         for place in 0..self.host_side.pfc_senders.len() {
             let host = self.host_side.pfc_senders[place];
             self.settle_host(host);
@@ -372,6 +386,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         self.close_drops();
         self.close_pauses(length, zeros);
+        self.close_transport(length, zeros);
     }
 
     fn close_switch_gauges(&mut self, zeros: bool) {
@@ -531,22 +546,33 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if !budget {
             self.now = self.end_time;
         }
-        for host in 0..self.hosts.len() {
-            self.advance_host(host as u32, Kind::Report);
+        if self.nics.is_none() {
+            for host in 0..self.hosts.len() {
+                self.advance_host(host as u32, Kind::Report);
+            }
         }
         self.close_interval();
         if self.now < self.plan.warm_up {
             // Nothing was measured.
             self.tally.restart();
+            self.warm_up_nics();
             self.pauses.warm_up_ends(self.now);
         }
         for sender in &self.hosts {
             sender.give_back_unfinished(self.now, &mut self.flows);
         }
         let mut observations = std::mem::take(&mut self.rows);
+        let nics = self.nics.take();
+        let keep_flows = self.plan.flows;
         let (flows, mut totals) = self.totals(budget);
         totals.flows_unfinished = flows.started - flows.finished;
         observations.flows = flows.into_rows();
+        if let Some(nics) = nics {
+            nics.total(&mut totals);
+            if keep_flows {
+                observations.flows = nics.flow_rows();
+            }
+        }
         observations.totals = totals;
         observations
     }
@@ -592,6 +618,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             trim_cut_bytes: t.trim_cut_bytes,
             delivered_bytes: t.delivered_bytes,
             delivered_packets: t.delivered_packets,
+            payload_bytes: None,
+            data_packets_sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
             fct_p50: times.percentile(50),
             fct_p99: times.percentile(99),
             fct_max: times.percentile(100),

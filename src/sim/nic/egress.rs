@@ -179,6 +179,15 @@ impl Egress {
         self.starved &= !(1 << class);
     }
 
+    /// The same for all starved pools that are at most half full.
+    pub fn refill_half_empty(&mut self) {
+        for c in 0..CLASSES {
+            if 2 * self.used[c] <= self.settings.pools[c] {
+                self.starved &= !(1 << c);
+            }
+        }
+    }
+
     /// Whether a starved pool is at most half full.
     #[inline]
     pub fn has_room(&self) -> bool {

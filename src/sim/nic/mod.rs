@@ -5,9 +5,18 @@
 //! takes messages, packets and deadlines, and puts packets into its port's queues. Refuses to know
 //! switches, events and links, which is how the worked examples are tested packet by packet.
 
+pub mod any;
 pub mod egress;
+pub mod ingress;
+pub mod packets;
+pub mod roce;
 pub mod stats;
+pub mod turns;
+pub mod uet;
+pub mod window;
 
+/// Code point of a packet under the UET policy.
+pub use crate::scenario::Role as CodePoint;
 use egress::Egress;
 use stats::{FlowStats, NicStats};
 
@@ -44,21 +53,6 @@ pub enum PacketKind {
     ProbeAck,
     /// Congestion notification.
     Cnp,
-}
-
-/// Code point of a packet under the UET policy, as `scenario::Role` names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-#[repr(u8)]
-pub enum CodePoint {
-    /// Data that is dropped rather than trimmed.
-    #[default]
-    NoTrim,
-    /// Data that may be trimmed.
-    Trimmable,
-    /// A retransmission that may be trimmed.
-    TrimmableRetransmit,
-    /// Acknowledgements, probes.
-    Control,
 }
 
 /// What a packet carries for the transport at the other end. One layout for every transport:
@@ -100,6 +94,30 @@ impl Header {
             flags: 0,
         }
     }
+
+    /// Its PSN, for transports whose PSNs do not wrap: the one nearest to another one.
+    #[inline]
+    pub fn psn_near(&self, near: u64) -> u64 {
+        nearest(near, self.psn)
+    }
+
+    /// The same of `cumulative`.
+    #[inline]
+    pub fn cumulative_near(&self, near: u64) -> u64 {
+        nearest(near, self.cumulative)
+    }
+}
+
+/// The number nearest to `near` that ends in these 32 bits.
+#[inline]
+fn nearest(near: u64, low: u32) -> u64 {
+    let distance = low.wrapping_sub(near as u32) as i32;
+    near.saturating_add_signed(i64::from(distance))
+}
+
+/// UDP source port of a flow, as open-loop flows have it.
+fn source_port(id: u64) -> u16 {
+    49_152 + (id % 16_384) as u16
 }
 
 /// A packet a transport hands to its port.
@@ -121,7 +139,8 @@ pub struct Outgoing {
     pub code_point: CodePoint,
     /// ECN-capable.
     pub ect: bool,
-    /// Bit rate at which its port sends it; 0: the line's.
+    /// Bit rate at which its port sends it, 0: the line's, for a transport without
+    /// [`Transport::rate`] of its own.
     pub rate: u64,
 }
 
@@ -202,6 +221,13 @@ pub trait Transport {
 
     /// A deadline of a host has come.
     fn timer(&mut self, now: u64, host: u32, io: &mut Io<'_>);
+
+    /// Bit rate at which a packet that starts now is sent, 0: the line's. Asked just before
+    /// [`Transport::sending`], for rates that change while a packet waits.
+    fn rate(&mut self, now: u64, packet: &Outgoing) -> u64 {
+        let _ = now;
+        packet.rate
+    }
 
     /// A packet starts to be serialized at `now` and will have left at `end`.
     fn sending(&mut self, now: u64, end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>);

@@ -141,7 +141,8 @@ fn a_dataset_of_another_version_is_left_alone() {
     let place = Place::new(SWEEP);
     place.succeeds(&["run", "sweep.yaml", "--out", "data", "-q"]);
     let marker = std::fs::read_to_string(place.path("data/dataset.json")).unwrap();
-    let newer = marker.replace("\"schema_version\": 1", "\"schema_version\": 99");
+    let version = format!("\"schema_version\": {}", poolsweep::record::SCHEMA_VERSION);
+    let newer = marker.replace(&version, "\"schema_version\": 99");
     assert_ne!(newer, marker);
     place.write("data/dataset.json", &newer);
     for arguments in [

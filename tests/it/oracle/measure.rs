@@ -481,6 +481,8 @@ impl Meters {
                     received_bytes: f.received_bytes,
                     received_trimmed: f.received_trimmed,
                     received_ce: f.received_ce,
+                    retransmitted: 0,
+                    timeouts: 0,
                 })
                 .collect();
         }

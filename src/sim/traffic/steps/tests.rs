@@ -34,10 +34,11 @@ fn seeds(sweep: u64) -> Seeds {
 }
 
 /// The flows a scenario's source hands out by itself, by host, and its collectives.
-fn opened(scenario: &Scenario) -> (Vec<FlowStart>, Steps) {
+fn opened(scenario: &Scenario, seed: u64) -> (Vec<FlowStart>, Steps) {
     let hosts = scenario.topology.hosts() as u32;
     let mut source =
-        FlowSource::new(scenario, hosts, &|_| 400_000_000_000, &seeds(5), &Traces::new()).unwrap();
+        FlowSource::new(scenario, hosts, &|_| 400_000_000_000, &seeds(seed), &Traces::new())
+            .unwrap();
     let steps = source.take_steps();
     assert!(source.take_steps().is_empty());
     let flows =
@@ -60,10 +61,10 @@ struct Outcome {
     runs: Vec<RunTimes>,
 }
 
-/// Runs every transfer: of all things that can happen next, one at random happens. Time goes on
+/// Runs every transfer of the repetition `order`: of all things that can happen next, one at random happens. Time goes on
 /// by 1 ps a thing, or as far as the next start.
 fn execute(scenario: &Scenario, order: u64) -> Outcome {
-    let (opening, mut steps) = opened(scenario);
+    let (opening, mut steps) = opened(scenario, order);
     let mut stream: Stream = seeds(order).stream("order");
     let mut lives: BTreeMap<u64, Life> = BTreeMap::new();
     let (mut waiting, mut unsent, mut unreceived) = (opening, Vec::new(), Vec::new());
@@ -316,7 +317,7 @@ proptest! {
 
 /// Runs every transfer in real time: sent after `send` ps, received after `receive`.
 fn timed(scenario: &Scenario, send: u64, receive: u64) -> Vec<RunTimes> {
-    let (opening, mut steps) = opened(scenario);
+    let (opening, mut steps) = opened(scenario, 1);
     // By time, then id, receptions first.
     let mut events: BTreeSet<(u64, u64, bool)> = BTreeSet::new();
     let mut out = opening;
@@ -388,7 +389,7 @@ fn without_the_barrier_a_root_runs_ahead_of_its_receivers() {
     let entry = json!({"pattern": "collective", "operation": "broadcast", "bytes": 9, "repeat": 40,
         "synchronize": false, "root": 1});
     let scenario = scenario(3, json!([entry]));
-    let (mut waiting, mut steps) = opened(&scenario);
+    let (mut waiting, mut steps) = opened(&scenario, 1);
     let mut sent = Vec::new();
     while let Some(flow) = waiting.pop() {
         steps.sent(flow.id, 5, &mut waiting);
@@ -460,7 +461,7 @@ fn a_collective_takes_its_place_among_the_patterns() {
             {"pattern": "incast", "senders": 1, "bytes": 10},
         ]),
     );
-    let (flows, mut steps) = opened(&scenario);
+    let (flows, mut steps) = opened(&scenario, 1);
     let ids = |pattern| -> Vec<u64> {
         let mut ids: Vec<u64> =
             flows.iter().filter(|f| f.pattern == pattern).map(|f| f.id).collect();
@@ -493,26 +494,32 @@ fn a_collective_takes_its_place_among_the_patterns() {
 
 #[test]
 fn jitter_delays_the_entry_of_each_rank() {
-    let jitter = 1_000_000;
-    for algorithm in ["tree", "ring"] {
+    let (hosts, jitter) = (5, 1_000_000);
+    for (seed, synchronize) in (0..40).map(|seed| (seed, seed % 2 == 0)) {
         let scenario = scenario(
-            9,
-            json!([{"pattern": "collective", "operation": "all-reduce",
-            "algorithm": algorithm, "bytes": 8, "start": 70, "jitter": jitter}]),
+            hosts,
+            json!([{"pattern": "collective", "operation": "reduce", "algorithm": "tree",
+                "bytes": 8, "start": 70, "jitter": jitter, "synchronize": synchronize}]),
         );
-        let mut stream = seeds(5).stream("traffic/0/jitter");
-        let entry: Vec<u64> = (0..9).map(|_| 70 + draw::below(&mut stream, jitter)).collect();
-        let outcome = execute(&scenario, 3);
-        // The first transfer of a rank starts at its entry, or when what it waits for has come.
-        for rank in 0..9 {
+        let mut stream = seeds(seed).stream("traffic/0/jitter");
+        let entry: Vec<u64> = (0..hosts).map(|_| 70 + draw::below(&mut stream, jitter)).collect();
+        let outcome = execute(&scenario, seed);
+        // Nothing of a rank starts before its entry; that of a rank without children, then.
+        for rank in 0..hosts {
             let mut of_rank = outcome.lives.values().filter(|life| life.flow.src == rank);
             let entered = entry[rank as usize];
             assert!(of_rank.clone().all(|life| life.flow.start >= entered));
-            let leaf = rank >= 4;
-            assert!(!leaf || of_rank.any(|life| life.flow.start == entered));
+            assert!(rank < 2 || of_rank.any(|life| life.flow.start == entered));
         }
-        assert_eq!(outcome.runs[0].entered, *entry.iter().min().unwrap());
-        assert!(outcome.runs[0].started >= entry.iter().max().copied());
+        let run = outcome.runs[0];
+        let (first, last) = (*entry.iter().min().unwrap(), *entry.iter().max().unwrap());
+        assert_eq!(run.entered, first);
+        assert!(run.ended.unwrap() >= last);
+        if synchronize {
+            assert!(run.started.unwrap() >= last);
+        } else {
+            assert_eq!(run.started.unwrap(), first);
+        }
     }
 }
 
