@@ -11,18 +11,6 @@ use crate::scenario::links::{DEFAULT_RATE, MAX_DELAY, MAX_RATE, MIN_RATE, Outlin
 use crate::scenario::offered::Offered;
 use crate::scenario::{Hold, Nic, NicModel, Scenario};
 
-/// Whether this version runs the scenario's NIC model.
-fn supported(scenario: &Scenario) -> Result<(), Finding> {
-    match scenario.nic.model {
-        NicModel::OpenLoop => Ok(()),
-        model => Err(Finding {
-            attribute: "nic.model".into(),
-            value: model.name().into(),
-            rule: "not supported by this version; use open-loop".into(),
-        }),
-    }
-}
-
 pub(super) fn check(
     scenario: &Scenario,
     outline: Option<&Outline>,
@@ -30,9 +18,6 @@ pub(super) fn check(
     report: &mut Report,
 ) {
     let nic = &scenario.nic;
-    if let Err(finding) = supported(scenario) {
-        report.refuse(finding.attribute, finding.value, finding.rule);
-    }
     transport(scenario, outline, report);
     idle::check(scenario, report);
     let mut common = Report::default();

@@ -2,7 +2,9 @@
 
 use super::super::{Done, Header, Incoming, Io, PacketKind, Whole};
 use super::connection::Arrival;
-use super::wire::{ACK_REQUEST, DATA_HEADERS, ECN_ECHO, LAST_HOP, RESTORE, RETRANSMIT, SERVICE_STEP, control};
+use super::wire::{
+    ACK_REQUEST, DATA_HEADERS, ECN_ECHO, LAST_HOP, RESTORE, RETRANSMIT, SERVICE_STEP, control,
+};
 use super::{Uet, count};
 
 /// The largest receiver penalty.
