@@ -94,11 +94,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let receivers =
             (0..host_count).map(|host| receiver(nic(host)).map(Box::new)).collect::<Vec<_>>();
         let host_rate = |host: u32| hosts[host as usize].line().rate;
-        let source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
+        let mut source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
         let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
         let lines: Vec<(Line, u32)> =
             hosts.iter().zip(&host_port).map(|(host, &port)| (*host.line(), port)).collect();
-        let nics = Nics::new(scenario, &lines, seeds, routes.has_choices()).map(Box::new);
+        let nics = Nics::new(scenario, &lines, seeds, routes.has_choices(), source.take_steps())
+            .map(Box::new);
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.has_choices());
         flows.measure_from = scenario.warm_up.0;
         flows.start_before = scenario.duration.0;

@@ -3,8 +3,11 @@
 //! Owns the choice. One branch a call on a value that never changes, so that the network need not
 //! be built once more for every transport.
 
+use super::roce::{NicRates, Roce};
 use super::uet::Uet;
+use super::window::FixedWindow;
 use super::{Header, Incoming, Io, Message, Outgoing, Transport};
+use super::{roce, uet};
 use crate::scenario::{NicModel, Scenario};
 use crate::sim::random::Seeds;
 
@@ -13,12 +16,18 @@ use crate::sim::random::Seeds;
 pub enum AnyTransport {
     /// Ultra Ethernet transport.
     Uet(Box<Uet>),
+    /// RoCE.
+    Roce(Box<Roce>),
+    /// A window and line rate.
+    FixedWindow(Box<FixedWindow>),
 }
 
 macro_rules! each {
     ($self:expr, $transport:ident => $call:expr) => {
         match $self {
             AnyTransport::Uet($transport) => $call,
+            AnyTransport::Roce($transport) => $call,
+            AnyTransport::FixedWindow($transport) => $call,
         }
     };
 }
@@ -34,21 +43,28 @@ impl AnyTransport {
                 let uet = Uet::new(pds, cc, nic.host_link, rates, seeds);
                 Some(AnyTransport::Uet(Box::new(uet)))
             }
-            _ => None,
-        }
-    }
-
-    /// NIC class of a packet that was cut by a switch.
-    pub fn trimmed_class(&self) -> u8 {
-        match self {
-            AnyTransport::Uet(_) => 1,
+            NicModel::Roce => {
+                let nics = (0..).zip(rates).map(|(host, &line)| NicRates {
+                    line,
+                    host_link: nic.of_host(host).host_link.rate(),
+                });
+                let roce = Roce::new(&nic.roce, &nics.collect::<Vec<_>>());
+                Some(AnyTransport::Roce(Box::new(roce)))
+            }
+            NicModel::FixedWindow => {
+                let window = FixedWindow::new(&nic.fixed_window, rates.len() as u32);
+                Some(AnyTransport::FixedWindow(Box::new(window)))
+            }
+            NicModel::OpenLoop => None,
         }
     }
 
     /// IP bytes of a data packet that are not payload.
     pub fn overhead(&self) -> u64 {
         match self {
-            AnyTransport::Uet(_) => 88,
+            AnyTransport::Uet(_) => u64::from(uet::DATA_HEADERS),
+            AnyTransport::Roce(_) => u64::from(roce::DATA_HEADER),
+            AnyTransport::FixedWindow(window) => window.header(),
         }
     }
 }

@@ -15,6 +15,9 @@ use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet, P
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::traffic::FlowStart;
 
+/// NIC class of packets that a switch has cut: that of control, whatever they were.
+const TRIMMED_CLASS: u8 = 1;
+
 /// The NICs of a network that is known to have them.
 macro_rules! nics {
     ($network:expr) => {
@@ -33,9 +36,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
+    /// Schedules the next flow of a host, once.
     fn schedule_flows(&mut self, host: u32) {
         if let Some(start) = self.source.peek(host).map(|flow| flow.start) {
-            self.schedule(start, Kind::FlowStart, order(host, 0, 0));
+            let armed = &mut nics!(self).hosts[host as usize].flows_at;
+            if *armed != Some(start) {
+                *armed = Some(start);
+                self.schedule(start, Kind::FlowStart, order(host, 0, 0));
+            }
         }
     }
 
@@ -44,9 +52,24 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         while let Some(flow) = self.source.pop_before(host, self.now + 1) {
             self.post(flow);
         }
+        self.post_late_steps(host);
         self.settle_done();
         self.drive_nic(host, false);
         self.schedule_flows(host);
+    }
+
+    /// Transfers of collectives that were to start later than what they waited for, and do now.
+    fn post_late_steps(&mut self, host: u32) {
+        let now = self.now;
+        let mut turn = 0;
+        while let Some(&flow) = nics!(self).late_steps.get(turn) {
+            if flow.src == host && flow.start <= now {
+                nics!(self).late_steps.remove(turn);
+                self.post(flow);
+            } else {
+                turn += 1;
+            }
+        }
     }
 
     /// Hands a flow to its sender's transport.
@@ -81,20 +104,48 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     fn settle_done_slowly(&mut self) {
         let now = self.now;
-        let nics = nics!(self);
-        let mut done = std::mem::take(&mut nics.done);
-        for what in done.drain(..) {
-            if let Done::Acknowledged(slot) = what {
-                let open = &mut nics.open[slot as usize];
-                open.end = Some(now);
-                nics.unfinished -= 1;
-                self.flows.finished += 1;
-                if now >= self.flows.measure_from {
-                    self.flows.completion_times.push(now - open.spec.start);
+        let mut turn = 0;
+        while let Some(&what) = nics!(self).done.get(turn) {
+            turn += 1;
+            let nics = nics!(self);
+            match what {
+                Done::Acknowledged(slot) => {
+                    let open = &mut nics.open[slot as usize];
+                    open.end = Some(now);
+                    nics.unfinished -= 1;
+                    self.flows.finished += 1;
+                    if now >= self.flows.measure_from {
+                        self.flows.completion_times.push(now - open.spec.start);
+                    }
+                }
+                Done::Sent(slot) => {
+                    let id = nics.open[slot as usize].spec.id;
+                    nics.steps.sent(id, now, &mut nics.next_steps);
+                }
+                Done::Received(slot) => {
+                    let id = nics.open[slot as usize].spec.id;
+                    nics.steps.received(id, now, &mut nics.next_steps);
                 }
             }
+            self.post_steps();
         }
-        nics.done = done;
+        nics!(self).done.clear();
+    }
+
+    /// Posts the transfers of collectives that may start now, and schedules later ones.
+    fn post_steps(&mut self) {
+        let now = self.now;
+        for turn in 0..nics!(self).next_steps.len() {
+            let flow = nics!(self).next_steps[turn];
+            if flow.start <= now {
+                self.post(flow);
+                nics!(self).woken.push(flow.src);
+            } else {
+                self.schedule(flow.start, Kind::FlowStart, order(flow.src, 0, 0));
+                nics!(self).late_steps.push(flow);
+            }
+        }
+        nics!(self).next_steps.clear();
     }
 
     /// A frame's end at a NIC where something waits for it.
@@ -152,7 +203,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let carried = nics.packets.take(packet.flow());
         let cut = packet.is_cut();
         let data = carried.header.kind == PacketKind::Data && !cut;
-        let class = if cut { nics.transport.trimmed_class() } else { carried.class };
+        let class = if cut { TRIMMED_CLASS } else { carried.class };
         let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
         let nic = &mut nics.hosts[h];
         nic.egress.settle(now);
@@ -236,6 +287,19 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             key = key.min(self.ranks.nic_timer(deadline.max(now), host));
         }
         self.list.set(self.ranks.nic_slot(host), key);
+        if !nics!(self).woken.is_empty() {
+            self.drive_woken(host);
+        }
+    }
+
+    /// Drives the hosts other than `host` that a step of a collective has given something to send.
+    #[cold]
+    fn drive_woken(&mut self, host: u32) {
+        while let Some(other) = nics!(self).woken.pop() {
+            if other != host {
+                self.drive_nic(other, false);
+            }
+        }
     }
 
     /// Starts the next frame of an idle port, if there is one.

@@ -18,7 +18,7 @@ use crate::sim::nic::stats::{FlowStats, NicStats};
 use crate::sim::nic::{Done, Io};
 use crate::sim::packet::PfcFrame;
 use crate::sim::random::Seeds;
-use crate::sim::traffic::FlowStart;
+use crate::sim::traffic::{FlowStart, Steps};
 
 /// A host whose NIC reacts.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub(super) struct NicHost {
     uncounted: Option<PfcFrame>,
     /// An end of service waits in the heap for a pause of this NIC's.
     release_armed: bool,
+    /// For when the start of flows is in the heap.
+    flows_at: Option<u64>,
 }
 
 /// A flow that has started.
@@ -64,6 +66,14 @@ pub(super) struct Nics {
     /// IP bytes of packets whose serialization started, over the whole job.
     pub(super) committed: u64,
     done: Vec<Done>,
+    /// Collectives: what waits for other transfers.
+    steps: Steps,
+    /// Transfers that may start, before they are posted.
+    next_steps: Vec<FlowStart>,
+    /// Transfers that start later than what they waited for.
+    late_steps: Vec<FlowStart>,
+    /// Hosts that a step has given something to send.
+    woken: Vec<u32>,
     /// The switches run the UET policy.
     policy: bool,
     model: NicModel,
@@ -80,6 +90,7 @@ impl Nics {
         lines: &[(Line, u32)],
         seeds: &Seeds,
         choices: bool,
+        steps: Steps,
     ) -> Option<Nics> {
         let rates: Vec<u64> = lines.iter().map(|(line, _)| line.rate).collect();
         let transport = AnyTransport::new(scenario, &rates, seeds)?;
@@ -99,6 +110,7 @@ impl Nics {
                     last_wire: 0,
                     uncounted: None,
                     release_armed: false,
+                    flows_at: None,
                 }
             })
             .collect();
@@ -111,6 +123,10 @@ impl Nics {
             unfinished: 0,
             committed: 0,
             done: Vec::new(),
+            steps,
+            next_steps: Vec::new(),
+            late_steps: Vec::new(),
+            woken: Vec::new(),
             policy: scenario.switch.shared_buffer_manager.uet_policy_enabled,
             model: scenario.nic.model,
             choices,
@@ -159,6 +175,8 @@ impl Nics {
     /// Whether nothing is left to be acknowledged, on its way, or queued.
     fn quiet(&self) -> bool {
         self.unfinished == 0
+            && self.steps.remaining() == 0
+            && self.late_steps.is_empty()
             && self.packets.live() == 0
             && self.hosts.iter().all(|nic| nic.egress.waiting() == 0)
     }

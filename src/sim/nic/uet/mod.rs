@@ -29,7 +29,8 @@ use host::{Host, Timers};
 use nscc::{Gains, Nscc};
 use spray::{Sprayer, Spraying};
 use std::collections::{BTreeMap, VecDeque};
-use wire::{DATA_HEADERS, Fetcher, Pace};
+pub use wire::DATA_HEADERS;
+use wire::{Fetcher, Pace};
 
 /// What connections of one host to one destination share.
 #[derive(Debug)]
