@@ -85,9 +85,21 @@ impl Uet {
             let ip = sender.ip(psn);
             let bytes = u64::from(ip);
             let window = group.nscc.window();
-            let fits = (group.in_flight + bytes) as f64 <= window
-                && (again || group.fetched as f64 <= window);
-            if !fits && !self.cc.pass_through {
+            let room = (group.in_flight + bytes) as f64 <= window;
+            let fetches = again || group.fetched as f64 <= window;
+            if !(room && fetches || self.cc.pass_through) {
+                // A new segment held by what is fetched must not hold another connection's
+                // retransmission: nothing else would ever bring the group back.
+                let senders = &mut self.senders;
+                let mut waits =
+                    |&other: &u32| senders[other as usize].turn().is_some_and(|(_, again)| again);
+                if room
+                    && let Some(place) = group.active.iter().position(&mut waits)
+                    && let Some(other) = group.active.remove(place)
+                {
+                    group.active.push_front(other);
+                    continue;
+                }
                 group.ready = false;
                 own.ready.pop_front();
                 continue;
