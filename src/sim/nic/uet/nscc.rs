@@ -99,6 +99,7 @@ impl Gains {
     }
 
     /// The least window, bytes.
+    #[cfg(test)]
     pub fn least(&self) -> f64 {
         self.least
     }
@@ -182,6 +183,7 @@ impl Nscc {
     }
 
     /// The largest window, bytes.
+    #[cfg(test)]
     pub fn max_window(&self) -> f64 {
         self.max_window
     }
@@ -193,6 +195,7 @@ impl Nscc {
     }
 
     /// Average delay, ps.
+    #[cfg(test)]
     pub fn average(&self) -> f64 {
         self.average
     }

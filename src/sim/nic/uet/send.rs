@@ -111,7 +111,8 @@ impl Uet {
             group.in_flight += bytes;
             let nth = sender.transmissions - u64::from(self.pds.ack_request_first_packet);
             let mut flags = 0;
-            let asks = nth.is_multiple_of(self.ack_every)
+            let asks = self.ack_every == 1
+                || nth.is_multiple_of(self.ack_every)
                 || (self.pds.ack_request_last_packet && psn + 1 == sender.packets)
                 || (self.pds.ack_request_when_window_full
                     && (group.in_flight + u64::from(sender.full)) as f64 > window);
@@ -150,15 +151,20 @@ impl Uet {
                     rate: 0,
                 },
             );
-            group.active.pop_front();
+            // Who is alone stays where it is.
             sender.listed = sender.may_send();
-            if sender.listed {
-                group.active.push_back(connection);
+            if !sender.listed || group.active.len() > 1 {
+                group.active.pop_front();
+                if sender.listed {
+                    group.active.push_back(connection);
+                }
             }
-            own.ready.pop_front();
             group.ready = !group.active.is_empty();
-            if group.ready {
-                own.ready.push_back((number, generation));
+            if !group.ready || own.ready.len() > 1 {
+                own.ready.pop_front();
+                if group.ready {
+                    own.ready.push_back((number, generation));
+                }
             }
         }
     }
