@@ -5,7 +5,7 @@
 
 use crate::record::dataset::Dataset;
 use crate::record::publish::Published;
-use crate::record::{RecordError, Result, TableSet, rows};
+use crate::record::{RecordError, Result, TableSet, rows, transport};
 use crate::scenario::Table;
 use crate::sim::observe::{End, Observations, Totals};
 use crate::sweep::plan::JobId;
@@ -154,6 +154,7 @@ impl JobRows {
                 Table::Pfc => split(id, &observed.pfc, rows::pfc)?,
                 Table::PortCounters => split(id, &observed.port_counters, rows::port_counters)?,
                 Table::Flows => split(id, &observed.flows, rows::flows)?,
+                Table::Transport => split(id, &observed.transport, transport::transport)?,
             };
             batches.insert(table, parts);
         }

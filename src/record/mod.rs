@@ -32,6 +32,7 @@ mod read;
 mod rows;
 mod schema;
 mod tables;
+mod transport;
 mod volatile;
 
 #[cfg(test)]

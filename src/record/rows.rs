@@ -141,6 +141,9 @@ pub(super) fn flows(job: JobId, rows: &[FlowRow]) -> Result<RecordBatch> {
     columns.int("received_bytes", |r| r.received_bytes)?;
     columns.int("received_trimmed", |r| r.received_trimmed)?;
     columns.int("received_ce", |r| r.received_ce)?;
+    columns.int("retransmitted_packets", |r| r.retransmitted)?;
+    columns.int("timeouts", |r| r.timeouts)?;
+    columns.float("goodput_bps", |r| rate(r.bytes, r.end?.saturating_sub(r.start)));
     columns.finish()
 }
 
@@ -187,6 +190,13 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
     columns.total("delivered_bytes", |t| Some(t.delivered_bytes))?;
     columns.total("delivered_packets", |t| Some(t.delivered_packets))?;
     columns.total_float("throughput_bps", |t| rate(t.delivered_bytes, t.measured));
+    columns.total_float("goodput_bps", |t| rate(t.payload_bytes?, t.measured));
+    columns.total("data_packets_sent", |t| t.payload_bytes.map(|_| t.data_packets_sent))?;
+    columns.total("retransmitted_packets", |t| t.payload_bytes.map(|_| t.retransmitted))?;
+    columns.total_float("retransmitted_share", |t| {
+        quotient(u128::from(t.retransmitted), u128::from(t.data_packets_sent))
+    });
+    columns.total("timeouts", |t| t.payload_bytes.map(|_| t.timeouts))?;
     columns.total("fct_p50_ps", |t| t.fct_p50)?;
     columns.total("fct_p99_ps", |t| t.fct_p99)?;
     columns.total("fct_max_ps", |t| t.fct_max)?;
@@ -206,7 +216,7 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
 }
 
 /// The columns of one batch, filled in the order of the schema.
-struct Columns<'a, T> {
+pub(super) struct Columns<'a, T> {
     table: StoredTable,
     job: JobId,
     rows: &'a [T],
@@ -214,32 +224,36 @@ struct Columns<'a, T> {
 }
 
 impl<'a, T> Columns<'a, T> {
-    fn of(table: StoredTable, job: JobId, rows: &'a [T]) -> Self {
+    pub(super) fn of(table: StoredTable, job: JobId, rows: &'a [T]) -> Self {
         Columns { table, job, rows, filled: Vec::with_capacity(table.columns().len()) }
     }
 
     /// The same job in every row.
-    fn id(&mut self) {
+    pub(super) fn id(&mut self) {
         let keys = Int32Array::from(vec![0; self.rows.len()]);
         let values = StringArray::from(vec![self.job.to_string()]);
         self.push("job_id", Arc::new(DictionaryArray::new(keys, Arc::new(values))));
     }
 
-    fn int(&mut self, column: &'static str, value: impl Fn(&T) -> u64) -> Result<()> {
+    pub(super) fn int(&mut self, column: &'static str, value: impl Fn(&T) -> u64) -> Result<()> {
         let fit = |row| self.fit64(column, value(row));
         let values = self.rows.iter().map(fit).collect::<Result<Vec<i64>>>()?;
         self.push(column, Arc::new(Int64Array::from(values)));
         Ok(())
     }
 
-    fn maybe(&mut self, column: &'static str, value: impl Fn(&T) -> Option<u64>) -> Result<()> {
+    pub(super) fn maybe(
+        &mut self,
+        column: &'static str,
+        value: impl Fn(&T) -> Option<u64>,
+    ) -> Result<()> {
         let fit = |row| value(row).map(|v| self.fit64(column, v)).transpose();
         let values = self.rows.iter().map(fit).collect::<Result<Vec<Option<i64>>>>()?;
         self.push(column, Arc::new(Int64Array::from(values)));
         Ok(())
     }
 
-    fn small(&mut self, column: &'static str, value: impl Fn(&T) -> u32) -> Result<()> {
+    pub(super) fn small(&mut self, column: &'static str, value: impl Fn(&T) -> u32) -> Result<()> {
         let fit = |row| {
             let value = value(row);
             i32::try_from(value).map_err(|_| self.out_of_range(column, u64::from(value), 32))
@@ -249,7 +263,7 @@ impl<'a, T> Columns<'a, T> {
         Ok(())
     }
 
-    fn float(&mut self, column: &'static str, value: impl Fn(&T) -> Option<f64>) {
+    pub(super) fn float(&mut self, column: &'static str, value: impl Fn(&T) -> Option<f64>) {
         let values: Float64Array = self.rows.iter().map(value).collect();
         self.push(column, Arc::new(values));
     }
@@ -287,7 +301,7 @@ impl<'a, T> Columns<'a, T> {
         self.filled.push(values);
     }
 
-    fn finish(self) -> Result<RecordBatch> {
+    pub(super) fn finish(self) -> Result<RecordBatch> {
         let table = self.table;
         RecordBatch::try_new(table.schema(), self.filled)
             .map_err(|source| RecordError::Rows { table: table.name(), source })
@@ -353,7 +367,7 @@ fn percent(part: u128, whole: u128) -> Option<f64> {
 }
 
 /// One rounding of each operand and one of the quotient: exact where all three are below 2^53.
-fn quotient(part: u128, whole: u128) -> Option<f64> {
+pub(super) fn quotient(part: u128, whole: u128) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 

@@ -4,13 +4,14 @@
 //! order or a meaning raises [`SCHEMA_VERSION`]: readers take many files as one table and refuse
 //! a mix. Every integer is signed, because notebooks subtract.
 
+use super::transport::TRANSPORT;
 use crate::scenario::Table;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// Version of all layouts together; a dataset has one.
-pub const SCHEMA_VERSION: u64 = 1;
+pub const SCHEMA_VERSION: u64 = 2;
 
 /// A table of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +32,8 @@ pub enum StoredTable {
     PortCounters,
     /// One row a flow.
     Flows,
+    /// Counters of transports per NIC.
+    Transport,
     /// Wall time of every job; differs from run to run.
     Timings,
     /// One row a run; differs from run to run.
@@ -47,13 +50,14 @@ impl From<Table> for StoredTable {
             Table::Pfc => StoredTable::Pfc,
             Table::PortCounters => StoredTable::PortCounters,
             Table::Flows => StoredTable::Flows,
+            Table::Transport => StoredTable::Transport,
         }
     }
 }
 
 impl StoredTable {
     /// Every table.
-    pub const ALL: [StoredTable; 10] = [
+    pub const ALL: [StoredTable; 11] = [
         StoredTable::Points,
         StoredTable::Jobs,
         StoredTable::PortBuffers,
@@ -62,6 +66,7 @@ impl StoredTable {
         StoredTable::Pfc,
         StoredTable::PortCounters,
         StoredTable::Flows,
+        StoredTable::Transport,
         StoredTable::Timings,
         StoredTable::Provenance,
     ];
@@ -77,6 +82,7 @@ impl StoredTable {
             StoredTable::Pfc => "pfc",
             StoredTable::PortCounters => "port_counters",
             StoredTable::Flows => "flows",
+            StoredTable::Transport => "transport",
             StoredTable::Timings => "timings",
             StoredTable::Provenance => "provenance",
         }
@@ -93,6 +99,7 @@ impl StoredTable {
             StoredTable::Pfc => PFC,
             StoredTable::PortCounters => PORT_COUNTERS,
             StoredTable::Flows => FLOWS,
+            StoredTable::Transport => TRANSPORT,
             StoredTable::Timings => TIMINGS,
             StoredTable::Provenance => PROVENANCE,
         }
@@ -177,7 +184,7 @@ impl Column {
         Field::new(self.name, kind, self.nullable).with_metadata(metadata)
     }
 
-    const fn or_null(mut self) -> Self {
+    pub(super) const fn or_null(mut self) -> Self {
         self.nullable = true;
         self
     }
@@ -208,7 +215,11 @@ const fn int(name: &'static str, unit: &'static str, description: &'static str) 
     column(Kind::Int64, name, unit, description)
 }
 
-const fn walk(name: &'static str, unit: &'static str, description: &'static str) -> Column {
+pub(super) const fn walk(
+    name: &'static str,
+    unit: &'static str,
+    description: &'static str,
+) -> Column {
     column(Kind::Walk64, name, unit, description)
 }
 
@@ -216,7 +227,11 @@ const fn small(name: &'static str, description: &'static str) -> Column {
     column(Kind::Int32, name, "1", description)
 }
 
-const fn float(name: &'static str, unit: &'static str, description: &'static str) -> Column {
+pub(super) const fn float(
+    name: &'static str,
+    unit: &'static str,
+    description: &'static str,
+) -> Column {
     column(Kind::Float64, name, unit, description)
 }
 
@@ -232,9 +247,10 @@ const fn result(name: &'static str, unit: &'static str, description: &'static st
     int(name, unit, description).or_null()
 }
 
-const JOB_ID: Column = word("job_id", "identity of the job, the key that joins all tables");
-const SIM_TIME: Column = walk("sim_time_ps", "ps", "end of the interval");
-const NODE_ID: Column = small("node_id", "node: hosts first, then switches");
+pub(super) const JOB_ID: Column =
+    word("job_id", "identity of the job, the key that joins all tables");
+pub(super) const SIM_TIME: Column = walk("sim_time_ps", "ps", "end of the interval");
+pub(super) const NODE_ID: Column = small("node_id", "node: hosts first, then switches");
 const IFID: Column = small("ifid", "port of the node");
 const ULDL: Column = word("uldl", "side of the port: ul, dl; - for the shared buffer");
 const TC: Column = small("tc", "traffic class");
@@ -298,6 +314,16 @@ const JOBS: &[Column] = &[
     result("delivered_bytes", "B", "IP bytes delivered"),
     result("delivered_packets", "1", "packets delivered"),
     float("throughput_bps", "bit/s", "delivered IP bits over measured time").or_null(),
+    float(
+        "goodput_bps",
+        "bit/s",
+        "payload bits handed to applications, each once, over measured time; null: open loop",
+    )
+    .or_null(),
+    result("data_packets_sent", "1", "data packets that NICs that react sent"),
+    result("retransmitted_packets", "1", "retransmissions among them"),
+    float("retransmitted_share", "1", "retransmitted_packets over data_packets_sent").or_null(),
+    result("timeouts", "1", "retransmission timeouts"),
     result("fct_p50_ps", "ps", "median completion time of finished flows, nearest rank"),
     result("fct_p99_ps", "ps", "99th percentile of it"),
     result("fct_max_ps", "ps", "longest of it"),
@@ -407,9 +433,14 @@ const FLOWS: &[Column] = &[
     small("src", "sending host"),
     small("dst", "receiving host"),
     TC,
-    int("bytes", "B", "IP bytes"),
+    int("bytes", "B", "IP bytes; payload bytes of a message of NICs that react"),
     walk("start_ps", "ps", "start"),
-    walk("end_ps", "ps", "arrival of the last byte; null: it never came").or_null(),
+    walk(
+        "end_ps",
+        "ps",
+        "arrival of the last byte, of its acknowledgement where there are any; null: never",
+    )
+    .or_null(),
     walk("fct_ps", "ps", "completion time: end less start").or_null(),
     walk("sent_packets", "1", "packets sent"),
     walk("sent_bytes", "B", "IP bytes sent"),
@@ -417,6 +448,10 @@ const FLOWS: &[Column] = &[
     walk("received_bytes", "B", "IP bytes received"),
     walk("received_trimmed", "1", "trimmed packets received"),
     walk("received_ce", "1", "packets received with CE"),
+    walk("retransmitted_packets", "1", "packets sent again, among sent_packets"),
+    walk("timeouts", "1", "retransmission timeouts"),
+    float("goodput_bps", "bit/s", "bits of the flow over its completion time; null: not completed")
+        .or_null(),
 ];
 
 const TIMINGS: &[Column] = &[

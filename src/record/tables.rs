@@ -4,7 +4,7 @@ use crate::record::StoredTable;
 use crate::scenario::Table;
 
 /// The tables of a job that may hold rows, in the order of their declaration.
-const ALL: [Table; 7] = [
+const ALL: [Table; 8] = [
     Table::Jobs,
     Table::PortBuffers,
     Table::SwitchBuffers,
@@ -12,6 +12,7 @@ const ALL: [Table; 7] = [
     Table::Pfc,
     Table::PortCounters,
     Table::Flows,
+    Table::Transport,
 ];
 
 /// A set of [`Table`]s. Written as their names with commas, in the order of declaration.

@@ -41,6 +41,8 @@ pub fn rows_at_most(scenario: &Scenario) -> BTreeMap<StoredTable, f64> {
             Table::SwitchBuffers => switch_counters * intervals,
             Table::Pfc => (ports + hosts) * CLASSES as f64 * intervals,
             Table::PortCounters => (ports + hosts) * intervals,
+            Table::Transport if scenario.nic.model.is_reactive() => hosts * intervals,
+            Table::Transport => continue,
             Table::Drops | Table::Flows => continue,
         };
         rows.insert(StoredTable::from(table), at_most);

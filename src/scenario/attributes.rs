@@ -113,7 +113,19 @@ impl Attribute {
 /// Every attribute, in the order of the file.
 pub fn all() -> &'static [Attribute] {
     static ALL: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
-        [run::BEFORE, switch::SWITCH, nic::NIC, traffic::TRAFFIC, run::AFTER].concat()
+        [
+            run::BEFORE,
+            switch::SWITCH,
+            nic::NIC,
+            nic::port::PORT,
+            nic::pds::PDS,
+            nic::nscc::NSCC,
+            nic::roce::ROCE,
+            nic::window::WINDOW,
+            traffic::TRAFFIC,
+            run::AFTER,
+        ]
+        .concat()
     });
     &ALL
 }

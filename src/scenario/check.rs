@@ -154,7 +154,7 @@ fn refuse(scenario: &Scenario, offered: &Offered) -> (Report, Option<(Outline, V
         }
     };
     let started = switch::check(scenario, outline.as_ref(), offered, &mut report);
-    nic::check(scenario, offered, &mut report);
+    nic::check(scenario, outline.as_ref(), offered, &mut report);
     traffic::check(scenario, outline.as_ref(), &mut report);
     (report, outline.zip(started))
 }

@@ -9,7 +9,7 @@ use super::links::{LinkKind, Outline, pause_time};
 use super::offered::{Offered, classes};
 use super::sizing::{Condition, Sizing, guideline};
 use super::startup::{LimitForm, Startup};
-use super::{Nic, Scenario, Traffic, Until};
+use super::{Collective, Nic, Role, Scenario, Traffic, Until};
 use crate::units::{BitRate, Ps, thousands};
 use std::fmt::{self, Write};
 
@@ -38,6 +38,9 @@ pub fn inspect(scenario: &Scenario) -> String {
     page.0
 }
 
+/// Shares of the pools under the UET policy.
+const UET_SHARES: [&str; 8] = ["1.5 of 3.5", "1 of 3.5", "1 of 3.5", "", "", "", "", ""];
+
 /// The page as it grows.
 struct Page(String);
 
@@ -53,6 +56,15 @@ fn amount(bytes: f64) -> String {
         0 => format!("{} B", thousands(tenths / 10)),
         rest => format!("{}.{rest} B", thousands(tenths / 10)),
     }
+}
+
+/// What a collective comes to: `all-reduce by ring of 8 ranks, 126 transfers of 14,000 B in all`.
+fn collective(collective: &Collective, hosts: u64) -> String {
+    let (what, how) = (collective.operation.name(), collective.algorithm().name());
+    let ranks = plural(collective.size(hosts), "rank");
+    let transfers = plural(collective.flows(hosts), "transfer");
+    let bytes = u64::try_from(collective.total_bytes(hosts)).unwrap_or(u64::MAX);
+    format!("{what} by {how} of {ranks}, {transfers} of {} in all", size(bytes))
 }
 
 /// `1 port`, `2 ports`, `2 leaves`.
@@ -104,7 +116,12 @@ impl Page {
             let what = match traffic {
                 Traffic::Flows(t) => plural(t.flows.len() as u64, "flow"),
                 Traffic::Trace(t) => t.file.clone(),
-                _ => format!("class {}, packets of {}", common.dscp / 8, size(common.packet.0)),
+                Traffic::Collective(t) => collective(t, scenario.topology.hosts()),
+                _ => {
+                    let buffer = &scenario.switch.shared_buffer_manager;
+                    let class = buffer.class_of(common.dscp, common.role);
+                    format!("class {class}, packets of {}", size(common.packet.0))
+                }
             };
             self.line(format!("  traffic[{place}]: {}, {what}", traffic.pattern()));
         }
@@ -192,7 +209,10 @@ impl Page {
         self.line("  2. Pools");
         for (number, pool) in s.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
-            let share = buffer.pool_allocation_map[number];
+            let share = match s.limit {
+                LimitForm::Uet { .. } => UET_SHARES[number].to_owned(),
+                _ => buffer.pool_allocation_map[number].to_string(),
+            };
             let moved = match i128::from(pool.size) - i128::from(pool.nominal) {
                 0 => String::new(),
                 more if more > 0 => {
@@ -214,12 +234,21 @@ impl Page {
     }
 
     fn classes(&mut self, s: &Startup) {
+        let uet = matches!(s.limit, LimitForm::Uet { .. });
+        if uet {
+            self.line(format!(
+                "     UETPolicyEnabled: the role decides; data {}, trimmed {}, control {}",
+                Role::NoTrim.class(),
+                Role::Trimmed.class(),
+                Role::Control.class()
+            ));
+        }
         for number in 0..8u8 {
             let mapped = (0..8u8)
                 .filter(|&class| s.class_pool[usize::from(class)] == number)
                 .fold(0u8, |mask, class| mask | 1 << class);
             match &s.pools[usize::from(number)] {
-                None if mapped == 0 => {}
+                None if mapped == 0 || uet => {}
                 None => self.line(format!(
                     "     pool {number}  does not exist; mapped to it: {}",
                     class_list(mapped, "none")
@@ -250,6 +279,20 @@ impl Page {
                 thousands(buffer.queue_drop_threshold),
                 size(buffer.plane_bdp.0)
             ),
+            LimitForm::Uet { trimming } => {
+                let cap = match trimming {
+                    true => format!(
+                        "{} (PlaneBDP), beyond it packets are trimmed",
+                        size(buffer.plane_bdp.0)
+                    ),
+                    false => format!(
+                        "{} x {} (QueueDropThreshold x PlaneBDP)",
+                        thousands(buffer.queue_drop_threshold),
+                        size(buffer.plane_bdp.0)
+                    ),
+                };
+                format!("     UETPolicyEnabled: {cap}; 1.5 times that for trimmable retransmits")
+            }
         });
         let marks = if scenario.switch.ecn_handler.enable_ecn { "" } else { " (EnableEcn is off)" };
         for (number, pool) in s.pools.iter().enumerate() {
@@ -476,6 +519,56 @@ mod tests {
           - switch.SharedBufferManager.QueueDropThreshold = 1,500,000 B: 2 ports may each fill this cap: 3,000,000 B, 403 % of pool 0 = 744,000 B; the pool holds 0 full caps and binds first
           - switch.SharedBufferManager.QueueDropThreshold = 1,500,000 B: 2 ports may each fill this cap: 3,000,000 B, 403 % of pool 1 = 744,000 B; the pool holds 0 full caps and binds first
           - switch.SharedBufferManager.PoolAllocationMap[1] = 744,000 B: pool 1 of a spine holds the pause points of 1 of its 2 ports; class 1 needs 1,408,000 B to lose nothing, or StaticPoolXoffThreshold at most 368,000 B
+        ");
+    }
+
+    #[test]
+    fn the_uet_policy_with_trimming() {
+        let page = page(json!({
+            "duration": 2_000_000_000u64,
+            "topology": {"kind": "single-switch", "hosts": 128},
+            "switch": {
+                "SharedBufferManager":
+                    {"UETPolicyEnabled": true, "EnablePFC": [0, 0, 0, 0, 0, 0, 0, 0]},
+                "PacketTrimmer": {"TrimmingEnabled": true},
+            },
+            "traffic": [
+                {"pattern": "incast", "senders": 32, "bytes": 4_000_000, "role": "trimmable"},
+                {"pattern": "permutation", "bytes": 64, "packet": 64, "role": "control"},
+            ],
+        }));
+        insta::assert_snapshot!(page, @r"
+        Scenario
+          runs for 2ms
+          traffic[0]: incast, class 0, packets of 4,000 B
+          traffic[1]: permutation, class 2, packets of 64 B
+
+        Links (128 links in all; guideline for packets of 4,000 B)
+          host to switch: 128 links at 400Gbps, 500ns one way
+            a pause lasts 84.3848us, is sent again every 42.1924us; headroom guideline 58,000 B
+
+        1 switch of 128 ports: 128 down, 0 up
+          1. Headroom
+             total headroom  256,000 B x 128 ports = 32,768,000 B
+             sizing total    256,000,000 B - 32,768,000 B = 223,232,000 B
+          2. Pools
+             pool 0  share 1.5 of 3.5: 95,670,857 B
+             pool 1  share 1 of 3.5: 63,780,571 B
+             pool 2  share 1 of 3.5: 63,780,572 B
+          3. Classes
+             UETPolicyEnabled: the role decides; data 0, trimmed 1, control 2
+             pool 0  lossless: none; lossy: class 0; headroom of a port 0 B
+             pool 1  lossless: none; lossy: class 1; headroom of a port 0 B
+             pool 2  lossless: none; lossy: class 2; headroom of a port 0 B
+          4. Egress limit of a lossy queue
+             UETPolicyEnabled: 300,000 B (PlaneBDP), beyond it packets are trimmed; 1.5 times that for trimmable retransmits
+             pool 0  static limit 300,000 B, ECN band 60,000 B to 240,000 B
+             pool 1  static limit 300,000 B, ECN band 60,000 B to 240,000 B
+             pool 2  static limit 300,000 B, ECN band 60,000 B to 240,000 B
+          5. PFC
+             no lossless class: nothing is paused
+
+        No refusals, no warnings
         ");
     }
 

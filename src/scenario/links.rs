@@ -7,8 +7,8 @@
 //! only port is 0. Ports of a switch are numbered down-links first, by lower node and then
 //! parallel link, then up-links, by upper node and then parallel link.
 
-use super::Scenario;
 use super::topology::Topology;
+use super::{NicModel, Scenario};
 use crate::units::{BitRate, Ps};
 use thiserror::Error;
 
@@ -150,6 +150,8 @@ pub struct Outline {
     pub lower: SwitchKind,
     /// The spines.
     pub upper: Option<SwitchKind>,
+    /// Hosts whose NIC reacts, which have events of their own: all of them or none.
+    pub reactive: u32,
 }
 
 /// Why a topology cannot be built.
@@ -171,10 +173,15 @@ pub fn network(scenario: &Scenario) -> Result<NetworkPlan, LinksError> {
     Ok(Outline::new(scenario)?.network())
 }
 
-/// Bits of an event's key that hold its rank, for that many switch ports: two ranks a port and
-/// eight for rare events.
-pub fn rank_bits(switch_ports: u64) -> u32 {
-    64 - (2 * switch_ports + 8).leading_zeros()
+/// Bits of an event's key that hold its rank, for that many switch ports and hosts whose NIC
+/// reacts: two ranks a port, three such a host and eight for rare events.
+pub fn rank_bits(switch_ports: u64, reactive: u64) -> u32 {
+    64 - (2 * switch_ports + 3 * reactive + 8).leading_zeros()
+}
+
+/// Hosts with events of their own.
+fn reactive(scenario: &Scenario, hosts: u32) -> u32 {
+    if scenario.nic.model == NicModel::OpenLoop { 0 } else { hosts }
 }
 
 /// How long a pause frame stops a link, ps: [`PAUSE_QUANTA`] × 512 bit at `rate` (bit/s, above 0),
@@ -200,6 +207,7 @@ impl Outline {
                     fabric_links: None,
                     lower: SwitchKind { tier: Tier::Single, count: 1, down: hosts, up: 0 },
                     upper: None,
+                    reactive: reactive(scenario, hosts),
                 })
             }
             Topology::LeafSpine {
@@ -265,6 +273,7 @@ impl Outline {
                         down: spine_ports,
                         up: 0,
                     }),
+                    reactive: reactive(scenario, hosts as u32),
                 })
             }
         }
@@ -284,7 +293,7 @@ impl Outline {
     /// largest frame that starts before the end has to arrive within them.
     pub fn longest_duration(&self) -> u64 {
         const LARGEST_FRAME: u64 = 65_535 + 18;
-        let horizon = (u64::MAX >> rank_bits(self.port_count())) - 1;
+        let horizon = (u64::MAX >> rank_bits(self.port_count(), u64::from(self.reactive))) - 1;
         let links = std::iter::once(self.host_links).chain(self.fabric_links);
         let slack = links
             .map(|link| (LARGEST_FRAME * 8_000_000_000_000).div_ceil(link.rate) + link.delay)

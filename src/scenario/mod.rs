@@ -9,6 +9,7 @@
 
 pub mod attributes;
 pub mod check;
+mod collective;
 pub mod inspect;
 pub mod links;
 mod nic;
@@ -22,7 +23,11 @@ mod topology;
 mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
-pub use nic::{Hold, HostNic, Nic, NicModel, roce, window};
+pub use collective::{Algorithm, Collective, Fault, Operation, Transfers};
+pub use nic::{
+    Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
+    QueueScheduling, Roce, roce, uet, window,
+};
 pub use record::{Budget, Record, Table};
 pub use switch::{
     EcmpHashMethod, EcnHandler, Flowlet, Interface, LoadBalancingMethod, Medium, NetworkInterface,

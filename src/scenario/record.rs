@@ -21,6 +21,8 @@ pub enum Table {
     PortCounters,
     /// One row a flow.
     Flows,
+    /// Counters of transports per NIC.
+    Transport,
 }
 
 /// What a job records.

@@ -378,6 +378,9 @@ mod tests {
         assert_eq!(keys("permutation"), with(&["pattern", "bytes"]));
         assert_eq!(keys("flows"), with(&["pattern", "flows"]));
         assert_eq!(keys("trace"), with(&["pattern", "file", "blake3"]));
+        let own = ["operation", "algorithm", "ranks", "group", "root", "repeat", "synchronize"];
+        let own = [&["pattern", "bytes"], &own[..]].concat();
+        assert_eq!(keys("collective"), with(&own));
         let topology = &at(&schema, "topology")["allOf"];
         let single = &topology[0]["then"]["propertyNames"]["anyOf"][0]["enum"];
         assert_eq!(*single, json!(["kind", "hosts", "rate", "delay"]));

@@ -20,6 +20,12 @@ pub enum LimitForm {
     EvenSplit,
     /// `QueueDropThreshold × PlaneBDP`: the pool's static limit.
     FixedCap,
+    /// UET policy: the pool's static limit, and one and a half times that (rounded down) for
+    /// trimmable retransmits. `PlaneBDP` with trimming, `QueueDropThreshold × PlaneBDP` without.
+    Uet {
+        /// Packets that may be trimmed are, where they would be dropped.
+        trimming: bool,
+    },
 }
 
 /// One pool after start-up; all sizes in bytes.
@@ -109,8 +115,10 @@ pub enum StartupProblem {
     Alpha(f64),
     /// A switch without links.
     NoPorts,
-    /// The other policy.
-    UetPolicy,
+    /// Trimming without the UET policy.
+    TrimmingAlone,
+    /// Trimming beside a lossless class.
+    TrimmingLossless,
 }
 
 impl StartupProblem {
@@ -123,7 +131,9 @@ impl StartupProblem {
             StartupProblem::Entry { attribute, index, .. } => format!("{attribute}[{index}]"),
             StartupProblem::Alpha(_) => "LossyAlpha".into(),
             StartupProblem::NoPorts => "topology".into(),
-            StartupProblem::UetPolicy => "UETPolicyEnabled".into(),
+            StartupProblem::TrimmingAlone | StartupProblem::TrimmingLossless => {
+                "TrimmingEnabled".into()
+            }
         }
     }
 
@@ -136,7 +146,7 @@ impl StartupProblem {
             StartupProblem::Entry { value, .. } => value.clone(),
             StartupProblem::Alpha(alpha) => alpha.to_string(),
             StartupProblem::NoPorts => "no connected port".into(),
-            StartupProblem::UetPolicy => "true".into(),
+            StartupProblem::TrimmingAlone | StartupProblem::TrimmingLossless => "true".into(),
         }
     }
 
@@ -156,7 +166,8 @@ impl StartupProblem {
             StartupProblem::Entry { rule, .. } => format!("must be {rule}"),
             StartupProblem::Alpha(_) => "must be a number of 0 or more".into(),
             StartupProblem::NoPorts => "a switch needs at least one link".into(),
-            StartupProblem::UetPolicy => "not supported by this version; set it to false".into(),
+            StartupProblem::TrimmingAlone => "needs UETPolicyEnabled = true".into(),
+            StartupProblem::TrimmingLossless => "needs EnablePFC = 0 for every class".into(),
         }
     }
 
@@ -180,14 +191,20 @@ impl Startup {
         if ports == 0 {
             return Err(StartupProblem::NoPorts.into());
         }
-        if buffer.uet_policy_enabled {
-            return Err(StartupProblem::UetPolicy.into());
-        }
+        let (uet, trimming) = (buffer.uet_policy_enabled, switch.packet_trimmer.trimming_enabled);
         let (total_headroom, sizing_total) = headroom(buffer, ports)?;
-        let sizes = pool_sizes(buffer, sizing_total)?;
-        let class_pool = class_pools(buffer)?;
         let lossless = lossless_classes(buffer)?;
-        let limit = limit_form(buffer)?;
+        if trimming && !uet {
+            return Err(StartupProblem::TrimmingAlone.into());
+        }
+        if trimming && lossless != 0 {
+            return Err(StartupProblem::TrimmingLossless.into());
+        }
+        let (sizes, class_pool, limit) = match uet {
+            true => (uet_pool_sizes(sizing_total), UET_CLASS_POOL, LimitForm::Uet { trimming }),
+            false => (pool_sizes(buffer, sizing_total)?, class_pools(buffer)?, limit_form(buffer)?),
+        };
+        let cap = buffer.queue_drop_threshold.saturating_mul(buffer.plane_bdp.0);
         let mut pools = [None; CLASSES];
         for (number, sizes) in sizes.iter().enumerate() {
             let Some((nominal, size)) = *sizes else { continue };
@@ -199,9 +216,8 @@ impl Startup {
             let static_limit = match limit {
                 LimitForm::Alpha(_) => nominal,
                 LimitForm::EvenSplit => nominal / u64::from(ports),
-                LimitForm::FixedCap => {
-                    buffer.queue_drop_threshold.saturating_mul(buffer.plane_bdp.0)
-                }
+                LimitForm::FixedCap | LimitForm::Uet { trimming: false } => cap,
+                LimitForm::Uet { trimming: true } => buffer.plane_bdp.0,
             };
             pools[number] = Some(Pool {
                 nominal,
@@ -251,11 +267,25 @@ fn headroom(buffer: &SharedBufferManager, ports: u32) -> Result<(u64, u64), Star
     }
 }
 
-/// Stage 2: nominal and final size of every pool with an allocation.
-fn pool_sizes(
-    buffer: &SharedBufferManager,
-    sizing_total: u64,
-) -> Result<[Option<(u64, u64)>; CLASSES], StartupError> {
+/// Nominal and final size of every pool with an allocation.
+type Sizes = [Option<(u64, u64)>; CLASSES];
+
+/// Stage 3 under the UET policy: class n uses pool n.
+const UET_CLASS_POOL: [u8; CLASSES] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// Stage 2 under the UET policy: three pools, 1.5 : 1 : 1, each rounded down but the last.
+fn uet_pool_sizes(sizing_total: u64) -> Sizes {
+    let share = |of_seven: u64| (u128::from(sizing_total) * u128::from(of_seven) / 7) as u64;
+    let (data, trimmed) = (share(3), share(2));
+    let mut sizes = [None; CLASSES];
+    for (pool, size) in [data, trimmed, sizing_total - data - trimmed].into_iter().enumerate() {
+        sizes[pool] = Some((size, size));
+    }
+    sizes
+}
+
+/// Stage 2: the pools by `PoolAllocationMap`.
+fn pool_sizes(buffer: &SharedBufferManager, sizing_total: u64) -> Result<Sizes, StartupError> {
     let mut sizes = [None; CLASSES];
     let mut sum = 0u128;
     let mut last = None;
@@ -465,7 +495,68 @@ mod tests {
         assert!(text(|b| b.traffic_class_pool_mapping[2] = -1).contains("[2] = -1"));
         assert!(text(|b| b.enable_pfc[7] = 2).contains("EnablePFC[7] = 2"));
         assert!(text(|b| b.lossy_alpha = -1.0).contains("LossyAlpha = -1"));
-        assert!(text(|b| b.uet_policy_enabled = true).contains("not supported"));
+    }
+
+    fn uet(change: impl FnOnce(&mut Switch), ports: u32) -> Result<Startup, StartupError> {
+        let mut switch = Switch::default();
+        switch.shared_buffer_manager.uet_policy_enabled = true;
+        change(&mut switch);
+        Startup::new(&switch, ports)
+    }
+
+    #[test]
+    fn the_uet_policy_has_three_pools_and_reads_no_map() {
+        let s = uet(
+            |s| {
+                let buffer = &mut s.shared_buffer_manager;
+                buffer.total_shared_buffer_size = Bytes(160_000);
+                buffer.head_room_per_port_limit = Bytes(20_000);
+                buffer.pool_allocation_map = [0.0; 8];
+                buffer.traffic_class_pool_mapping = [7; 8];
+                buffer.lossy_alpha = 0.0;
+            },
+            6,
+        )
+        .unwrap();
+        assert_eq!((s.total_headroom, s.sizing_total), (120_000, 40_000));
+        assert_eq!(
+            pools(&s),
+            [
+                (17_142, 17_142, 1_500_000, 300_000.0, 1_200_000.0, 0b001),
+                (11_428, 11_428, 1_500_000, 300_000.0, 1_200_000.0, 0b010),
+                (11_430, 11_430, 1_500_000, 300_000.0, 1_200_000.0, 0b000),
+            ]
+        );
+        assert_eq!(s.class_pool, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(s.limit, LimitForm::Uet { trimming: false });
+        let headroom: Vec<_> = s.pools.iter().flatten().map(|p| p.headroom_per_port).collect();
+        assert_eq!(headroom, [20_000, 20_000, 0]);
+        assert_eq!(s.pool_of(3), None);
+    }
+
+    #[test]
+    fn with_trimming_the_cap_is_one_plane_bdp() {
+        let lossy = |s: &mut Switch| {
+            s.packet_trimmer.trimming_enabled = true;
+            s.shared_buffer_manager.enable_pfc = [0; 8];
+        };
+        let s = uet(lossy, 128).unwrap();
+        assert_eq!(s.limit, LimitForm::Uet { trimming: true });
+        let found: Vec<_> = pools(&s).iter().map(|p| (p.1, p.2, p.3, p.4)).collect();
+        assert_eq!(
+            found,
+            [
+                (95_670_857, 300_000, 60_000.0, 240_000.0),
+                (63_780_571, 300_000, 60_000.0, 240_000.0),
+                (63_780_572, 300_000, 60_000.0, 240_000.0),
+            ]
+        );
+        let e = uet(|s| s.packet_trimmer.trimming_enabled = true, 128).unwrap_err();
+        assert_eq!(e.to_string(), "TrimmingEnabled = true: needs EnablePFC = 0 for every class");
+        let mut alone = Switch::default();
+        lossy(&mut alone);
+        let e = Startup::new(&alone, 128).unwrap_err();
+        assert_eq!(e.to_string(), "TrimmingEnabled = true: needs UETPolicyEnabled = true");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Settings of a switch, under their documented names.
 
+use super::traffic::Role;
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,18 @@ pub struct SharedBufferManager {
     pub plane_bdp: Bytes,
     #[serde(rename = "BufferStatsReportInterval")]
     pub buffer_stats_report_interval: Ps,
+}
+
+impl SharedBufferManager {
+    /// Class of a packet: that of its role under the UET policy (none: no-trim data), that of its
+    /// code point without it. 0 to 7 for a code point of 0 to 63.
+    #[inline]
+    pub fn class_of(&self, dscp: u64, role: Option<Role>) -> u8 {
+        match self.uet_policy_enabled {
+            true => role.unwrap_or_default().class(),
+            false => u8::try_from(dscp / 8).unwrap_or(u8::MAX),
+        }
+    }
 }
 
 impl Default for SharedBufferManager {

@@ -1,5 +1,6 @@
 //! Traffic patterns as a scenario names them.
 
+use super::collective::Collective;
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,31 @@ pub enum Role {
     Control,
     /// A trimmed packet.
     Trimmed,
+}
+
+impl Role {
+    /// Traffic class of the role under the UET policy: control 2, trimmed 1, the others 0.
+    #[inline]
+    #[must_use]
+    pub const fn class(self) -> u8 {
+        match self {
+            Role::NoTrim | Role::Trimmable | Role::TrimmableRetransmit => 0,
+            Role::Trimmed => 1,
+            Role::Control => 2,
+        }
+    }
+
+    /// The role's name in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::NoTrim => "no-trim",
+            Role::Trimmable => "trimmable",
+            Role::TrimmableRetransmit => "trimmable-retransmit",
+            Role::Control => "control",
+            Role::Trimmed => "trimmed",
+        }
+    }
 }
 
 /// What every pattern may say of its flows.
@@ -76,6 +102,8 @@ pub enum Traffic {
     Flows(Flows),
     /// Flows read from a CSV or Parquet file.
     Trace(Trace),
+    /// Messages in dependent steps.
+    Collective(Collective),
 }
 
 /// `incast`: sender k is host (receiver + 1 + k) mod hosts.

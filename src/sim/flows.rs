@@ -4,6 +4,7 @@
 //! dropped, so memory follows the flows under way, not the flows of the job.
 
 use super::observe::FlowRow;
+use super::packet::Label;
 use super::switch::route::FlowHashes;
 use super::traffic::FlowStart;
 
@@ -21,11 +22,11 @@ pub struct Flow {
     pub packet: u32,
     /// Receiving host.
     pub dst: u32,
-    /// ECN-capable.
-    pub ect: bool,
+    /// What its packets say of themselves.
+    pub label: Label,
     /// It has a rate cap.
     pub capped: bool,
-    /// A packet of it was dropped.
+    /// A packet of it was dropped or arrived trimmed.
     lossy: bool,
 }
 
@@ -37,8 +38,10 @@ pub struct Details {
     pub spec: FlowStart,
     /// What equal-cost choices depend on.
     pub hashes: FlowHashes,
+    /// IP bytes dropped, and those of packets that arrived trimmed (as they were sent).
     lost: u64,
     received_packets: u64,
+    received_trimmed: u64,
     received_ce: u64,
     end: Option<u64>,
 }
@@ -94,7 +97,7 @@ impl FlowTable {
             start: spec.start,
             packet: spec.packet,
             dst: spec.dst,
-            ect: spec.ect,
+            label: Label::new(spec.tc, spec.ect, spec.role),
             capped: spec.rate != 0,
             lossy: false,
         };
@@ -120,6 +123,7 @@ impl FlowTable {
             hashes: FlowHashes::of(spec),
             lost: 0,
             received_packets: 0,
+            received_trimmed: 0,
             received_ce: 0,
             end: None,
         };
@@ -173,7 +177,18 @@ impl FlowTable {
         }
     }
 
-    /// A packet of `ip` bytes has been dropped.
+    /// A packet that was sent with `ip` bytes has arrived trimmed: nothing more of it will.
+    #[cold]
+    pub fn receive_trimmed(&mut self, slot: u32, ip: u64, ce: bool) {
+        if self.detailed {
+            let details = &mut self.details[slot as usize];
+            details.received_trimmed += 1;
+            details.received_ce += u64::from(ce);
+        }
+        self.lose(slot, ip);
+    }
+
+    /// A packet that was sent with `ip` bytes has been dropped.
     pub fn lose(&mut self, slot: u32, ip: u64) {
         let flow = &mut self.slots[slot as usize];
         flow.outstanding -= ip;
@@ -278,8 +293,10 @@ fn row(flow: &Flow, details: &Details) -> FlowRow {
         sent_bytes,
         received_packets: details.received_packets,
         received_bytes: spec.bytes - flow.outstanding - details.lost,
-        received_trimmed: 0,
+        received_trimmed: details.received_trimmed,
         received_ce: details.received_ce,
+        retransmitted: 0,
+        timeouts: 0,
     }
 }
 

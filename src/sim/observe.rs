@@ -5,6 +5,8 @@
 //! charged bytes unless a field says otherwise. Rows are in order of time, then node, port and the
 //! rest of their key.
 
+use super::nic::stats::NicStats;
+
 /// Everything one job leaves.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observations {
@@ -22,6 +24,8 @@ pub struct Observations {
     pub port_counters: Vec<PortCounterRow>,
     /// Rows of `flows`.
     pub flows: Vec<FlowRow>,
+    /// Rows of `transport`.
+    pub transport: Vec<TransportRow>,
 }
 
 /// How a job ended.
@@ -292,12 +296,31 @@ pub struct FlowRow {
     pub sent_bytes: u64,
     /// Packets received whole.
     pub received_packets: u64,
-    /// IP bytes received.
+    /// IP bytes of packets received whole.
     pub received_bytes: u64,
-    /// Trimmed packets received.
+    /// Packets received that a switch had trimmed.
     pub received_trimmed: u64,
-    /// Packets received with CE.
+    /// Packets received with CE, trimmed ones too.
     pub received_ce: u64,
+    /// Packets sent again, among `sent_packets`.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+/// A row of `transport`: a NIC that reacts, over one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransportRow {
+    /// End of the interval.
+    pub sim_time: u64,
+    /// Host.
+    pub node: u32,
+    /// Running totals, and the interval's samples.
+    pub stats: NicStats,
+    /// Running totals at the interval's start.
+    pub before: NicStats,
+    /// What `stats.window` samples are rates (bit/s), not windows (bytes).
+    pub rates: bool,
 }
 
 /// Headline results of a job. A warm-up is left out of everything but `end`, `end_time`,
@@ -342,10 +365,18 @@ pub struct Totals {
     pub trims: u64,
     /// Charged bytes taken off by trimming.
     pub trim_cut_bytes: u64,
-    /// IP bytes delivered.
+    /// IP bytes delivered in whole packets.
     pub delivered_bytes: u64,
-    /// Packets delivered.
+    /// Packets delivered whole.
     pub delivered_packets: u64,
+    /// Payload bytes handed to applications, each once; none for open-loop senders.
+    pub payload_bytes: Option<u64>,
+    /// Data packets NICs that react started to send, retransmissions included.
+    pub data_packets_sent: u64,
+    /// Retransmissions among them.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
     /// Median completion time of finished flows (nearest rank).
     pub fct_p50: Option<u64>,
     /// 99th percentile.

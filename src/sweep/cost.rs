@@ -78,6 +78,10 @@ fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -
             .iter()
             .map(|f| count(f.bytes.0 as f64, f.packet.unwrap_or(t.common.packet)))
             .sum(),
+        Traffic::Collective(t) => {
+            let payload = t.common.packet.0;
+            bounded(t.packets(hosts as u64, payload) as f64, hosts, t.common.packet)
+        }
         // The file is not read for an estimate: half of what the hosts could send.
         Traffic::Trace(t) => 0.5 * carried(hosts, t.common.packet),
     }
@@ -102,6 +106,15 @@ mod tests {
         let mut short = base;
         short["duration"] = json!(1_000_000);
         assert!(cost(short) < 1_000.0);
+    }
+
+    #[test]
+    fn a_collective_costs_its_packets_and_those_of_its_barriers() {
+        let ring = json!({"pattern": "collective", "operation": "all-reduce", "bytes": 64_000,
+            "repeat": 10});
+        let topology = json!({"kind": "single-switch", "hosts": 8});
+        let job = json!({"duration": 1e12 as u64, "topology": topology, "traffic": [ring]});
+        assert_eq!(cost(job), 10.0 * (14.0 + 112.0 * 2.0));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::value;
 use super::yaml::{self, Map, Node, Tree};
 use crate::scenario::attributes::Kind;
 use crate::scenario::check::MAX_TIME;
-use crate::scenario::{Nic, Switch};
+use crate::scenario::{Nic, NicBlock, NicModel, Switch};
 use crate::units::Rational;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -429,25 +429,25 @@ fn build_block(
         template::put(&mut json, path, example).ok_or_else(|| nowhere(path, at, &base))?;
     }
     let scenario = base::scenario(&json, &base)?;
-    let complete = serde_json::to_value(&scenario)
-        .map_err(|e| Fault::nowhere(format!("the scenario has no JSON form: {e}")))?;
+    let no_form =
+        |e: serde_json::Error| Fault::nowhere(format!("the scenario has no JSON form: {e}"));
+    let complete = serde_json::to_value(&scenario).map_err(no_form)?;
     let tag = |path: &Path| matches!(path.0.last(), Some(Step::Key(key)) if key == "kind" || key == "pattern");
+    let nic = &scenario.nic;
     let parts = active
         .iter()
         .any(|&a| grid.axes[a].members.iter().any(|m| matches!(m.sort, Sort::Inner(_))));
-    let varied = parts || gaps.iter().any(|(path, _)| tag(path));
+    let varied = parts || gaps.iter().any(|(path, _)| tag(path) || comes_and_goes(path, nic.model));
     // Where the shape varies, defaults differ from point to point: they are filled in later.
     let shape = if varied { &json } else { &complete };
     let full = Template::new(shape, &gaps).map_err(|p| nowhere(&p, None, &base))?;
     let identity = Template::identity(shape, &gaps).map_err(|p| nowhere(&p, None, &base))?;
     let traffic = layers::list_of(&base, "traffic").unwrap_or_default();
-    let scope = Scope {
-        axes: &grid.axes,
-        active: &active,
-        derived: &grid.derived,
-        traffic,
-        json: &complete,
-    };
+    // Expressions may name what the scenario's own text leaves out.
+    let mut known = complete;
+    known["nic"] = nic.in_full().map_err(no_form)?;
+    let scope =
+        Scope { axes: &grid.axes, active: &active, derived: &grid.derived, traffic, json: &known };
     let bind = |rule: &Rule| scope.bind(rule).map(|names| names.into_iter().collect::<Names>());
     let derived_names: Vec<Names> =
         grid.derived.iter().map(|d| bind(&d.rule)).collect::<Result<_, _>>()?;
@@ -484,11 +484,24 @@ fn build_block(
     })
 }
 
+/// Whether the text of a scenario has this key at some points and lacks it at others, or has other
+/// defaults beside it: the NIC's model, and what the model does not read.
+fn comes_and_goes(path: &Path, model: NicModel) -> bool {
+    match path.0.as_slice() {
+        [Step::Key(nic), Step::Key(key), ..] if nic == "nic" => {
+            key == "model" || NicBlock::of_key(key).is_some_and(|block| !block.is_read_by(model))
+        }
+        _ => false,
+    }
+}
+
 /// Gives lists of which single places vary their default values, where the file is silent.
 fn whole_lists(json: &mut Json, gaps: &[(Path, Slot)]) {
+    let model = json.pointer("/nic/model").cloned().unwrap_or_default();
     let defaults = || {
-        let (switch, nic) = (Switch::default(), Nic::default());
-        serde_json::json!({"switch": switch, "nic": nic})
+        let model = serde_json::from_value(model.clone()).unwrap_or_default();
+        let nic = Nic::of_model(model).in_full().unwrap_or_default();
+        serde_json::json!({"switch": Switch::default(), "nic": nic})
     };
     for (path, _) in gaps {
         let Some((Step::At(_), list)) = path.0.split_last() else { continue };

@@ -7,11 +7,13 @@
 mod scenarios;
 
 use crate::oracle;
-use poolsweep::scenario::{Scenario, Table, Until};
+use poolsweep::scenario::{Scenario, Table, Topology, Until};
 use poolsweep::sim::event::{EventList, HeapList, WinnerTree};
 use poolsweep::sim::meter::Everything;
 use poolsweep::sim::network::{Network, Stop};
-use poolsweep::sim::observe::{DropReason, End, Observations, PfcRow, Totals};
+use poolsweep::sim::observe::{
+    DropReason, End, Observations, PfcRow, PortCounterRow, Side, Totals,
+};
 use poolsweep::sim::random::Seeds;
 use poolsweep::sim::switch::buffer::Scala;
 use poolsweep::sim::traffic::Traces;
@@ -168,6 +170,7 @@ proptest! {
                 pfc: kept(Table::Pfc, full.clone()).pfc,
                 port_counters: kept(Table::PortCounters, full.clone()).port_counters,
                 flows: kept(Table::Flows, full.clone()).flows,
+                transport: Vec::new(),
             };
             prop_assert_eq!(part, want);
         }
@@ -185,9 +188,14 @@ fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
     let any = |of_hosts: bool, yes: &dyn Fn(&PfcRow) -> bool| {
         last.values().any(|row| (row.node < hosts) == of_hosts && yes(row))
     };
+    let leaves = match scenario.topology {
+        Topology::LeafSpine { leaves, .. } => leaves,
+        Topology::SingleSwitch { .. } => 1,
+    };
+    let spine = |node: u32| node >= hosts + leaves;
+    let up = |c: &PortCounterRow| c.side == Side::Up;
     let mut all: Vec<(&str, bool)> = DropReason::ALL
         .iter()
-        .filter(|reason| **reason != DropReason::TrimFailed)
         .map(|reason| (reason.name(), t.drops[*reason as usize] > 0))
         .collect();
     all.extend([
@@ -205,6 +213,16 @@ fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
         ("a pause is stuck", t.stuck_pauses > 0),
         ("a drop has no pause before it", t.drops_without_pause > 0),
         ("packets are marked", t.ecn_marks > 0),
+        ("packets are trimmed", t.trims > 0),
+        ("a trim takes nothing off", t.trims > 0 && t.trim_cut_bytes == 0),
+        ("trimmed packets arrive", o.flows.iter().any(|f| f.received_trimmed > 0)),
+        (
+            "a trimmed packet is lost further on",
+            o.drops.iter().any(|d| d.tc == 1 && d.reason != DropReason::TrimFailed)
+                && o.flows.iter().map(|f| f.received_trimmed).sum::<u64>() < t.trims,
+        ),
+        ("a spine trims", o.port_counters.iter().any(|c| c.trims > 0 && spine(c.node))),
+        ("a leaf trims on the way up", o.port_counters.iter().any(|c| c.trims > 0 && up(c))),
         ("flows finish", t.flows_finished > 0),
         ("flows stay unfinished", t.flows_unfinished > 0),
         ("it drains", t.end == End::Drained),

@@ -3,10 +3,10 @@
 //! Everything here runs at the defaults: 128 ports at 400 Gbps and 500 ns, packets of 4,000 B.
 
 use poolsweep::scenario::{
-    Common, FlowEntry, Flows, Hold, HostNic, Nic, Record, Scenario, Switch, Table, Topology,
-    Traffic,
+    Common, FlowEntry, Flows, Hold, HostNic, Nic, Record, Role, Scenario, Switch, Table, Topology,
+    Traffic, Until,
 };
-use poolsweep::sim::observe::{BuffId, DropReason, Observations};
+use poolsweep::sim::observe::{BuffId, DropReason, End, Observations};
 use poolsweep::sim::random::Seeds;
 use poolsweep::sim::run;
 use poolsweep::sim::traffic::Traces;
@@ -248,4 +248,38 @@ fn a_cap_that_falls_due_after_the_end_is_never_due() {
     assert_eq!((row.sent_packets, row.received_bytes, row.end), (1, 65_535, None));
     assert_eq!(seen.totals.end_time, 100_000_000_000_000);
     assert_eq!(seen.totals.packet_hops, 3);
+}
+
+#[test]
+fn the_packet_that_finds_its_queue_full_arrives_trimmed_before_the_one_ahead_of_it() {
+    let sent = |src: u32| FlowEntry { role: Some(Role::Trimmable), ..flow(src, 0, 0, 2) };
+    let mut s = scenario(10_000_000, vec![sent(1), sent(2)]);
+    s.until = Until::Drained;
+    let buffer = &mut s.switch.shared_buffer_manager;
+    buffer.uet_policy_enabled = true;
+    buffer.enable_pfc = [0; 8];
+    buffer.plane_bdp = Bytes(8_000);
+    s.switch.packet_trimmer.trimming_enabled = true;
+    s.record.tables.push(Table::PortCounters);
+    let o = observe(&s);
+    // Two packets fill the queue; the second of host 2 finds 4,000 B in transmission and the
+    // second of host 1 ahead of it. Class 1 goes first: it is sent with the port's next frame.
+    assert_eq!((o.totals.trims, o.totals.trim_cut_bytes, o.totals.drops), (1, 3_954, [0; 6]));
+    let end = arrival(3) + 62 * 20 + PACKET_TIME + DELAY;
+    assert_eq!(end, 1_322_680);
+    let ends: Vec<_> =
+        o.flows.iter().map(|f| (f.end, f.received_packets, f.received_bytes)).collect();
+    assert_eq!(ends, [(Some(end), 2, 8_000), (None, 1, 4_000)]);
+    assert_eq!((o.flows[0].received_trimmed, o.flows[1].received_trimmed), (0, 1));
+    assert_eq!((o.totals.end, o.totals.end_time), (End::Drained, end + 1));
+    assert_eq!((o.totals.delivered_packets, o.totals.delivered_bytes), (3, 12_000));
+    // The charge that was undone never shows; 46 B in pool 1 do.
+    let of_pool = |pool| {
+        [(2, BuffId::Ingress), (0, BuffId::Egress)]
+            .map(|(port, buff)| largest(&o, port, pool, buff))
+    };
+    assert_eq!((of_pool(0), of_pool(1)), ([4_000, 8_000], [46, 46]));
+    let port = o.port_counters.iter().find(|c| (c.node, c.port) == (SWITCH, 0)).expect("a row");
+    assert_eq!((port.trims, port.trim_cut_bytes, port.tx_drops), (1, 3_954, 0));
+    assert_eq!((port.packets_tx, port.bytes_tx), (4, 3 * 4_018 + 62));
 }

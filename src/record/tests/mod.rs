@@ -8,9 +8,10 @@ mod replace;
 mod roundtrip;
 
 use crate::record::{ChunkWriter, Dataset, JobMeta, Outcome, Published, Result, TableSet};
+use crate::sim::nic::stats::{NicStats, Samples};
 use crate::sim::observe::{
     BuffId, DropReason, DropRow, End, FlowRow, Observations, Occupancy, PfcRow, PortBufferRow,
-    PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals,
+    PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals, TransportRow,
 };
 use crate::sweep::plan::JobId;
 use crate::units::Ps;
@@ -156,9 +157,29 @@ pub(super) fn observed(job: u64, interval: u64) -> Observations {
                 received_bytes: 999_000,
                 received_trimmed: 1,
                 received_ce: 2,
+                retransmitted: 3,
+                timeouts: 1,
+            })
+            .collect(),
+        transport: (0..2)
+            .map(|host| TransportRow {
+                sim_time: interval,
+                node: host,
+                stats: NicStats { total_pkts_sent: 9, window: window(host), ..NicStats::default() },
+                before: NicStats { total_pkts_sent: 4, ..NicStats::default() },
+                rates: host == 1,
             })
             .collect(),
     }
+}
+
+/// No sample at host 0, two at the others.
+fn window(host: u32) -> Samples {
+    let mut window = Samples::default();
+    for value in [400, 200].iter().take(2 * host as usize) {
+        window.add(*value);
+    }
+    window
 }
 
 /// Publishes jobs that ran.

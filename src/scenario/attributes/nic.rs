@@ -1,15 +1,21 @@
 //! The keys of `nic`: settings of every host, and of single hosts where they differ.
 
+pub(super) mod nscc;
+pub(super) mod pds;
+pub(super) mod port;
+pub(super) mod roce;
+pub(super) mod window;
+
 use super::{Attribute, Kind, attribute};
 
-/// Keys under `nic`, in file order; `*` is a host number.
+/// Keys under `nic` that every model has, in file order; `*` is a host number.
 pub(super) static NIC: &[Attribute] = &[
     attribute(
         "nic.model",
         Kind::Enum(&["open-loop", "fixed-window", "uet", "roce"]),
         Some("open-loop"),
         "this version runs `open-loop` only",
-        "Which sender and receiver the hosts run. `open-loop` offers a load: no transport, no loss recovery.",
+        "Which sender and receiver the hosts run. `open-loop` offers a load: no transport, no loss recovery. The others wait for acknowledgements and send again what was lost.",
         "every host",
     ),
     attribute(
@@ -33,7 +39,7 @@ pub(super) static NIC: &[Attribute] = &[
         Kind::Rate,
         None,
         "1kbps to 100Tbps",
-        "Rate at which a host takes received packets (IP bytes) out of its receive pool. Absent: at once.",
+        "Rate at which a host takes received packets (IP bytes) out of its receive pool. Absent: at once. Read by `open-loop` only.",
         "receiving data",
     ),
     attribute(
@@ -41,7 +47,7 @@ pub(super) static NIC: &[Attribute] = &[
         Kind::Bytes,
         Some("3600KB"),
         "1B to 4,294,967,295B",
-        "Receive pool of each class; a packet that does not fit is dropped. Read only with `receive_rate`.",
+        "Receive pool of each class; a packet that does not fit is dropped. Read only with `receive_rate`, by `open-loop`.",
         "receiving data",
     ),
     attribute(
@@ -49,7 +55,7 @@ pub(super) static NIC: &[Attribute] = &[
         Kind::Eight(&Kind::Int),
         Some("[0, 0, 0, 0, 0, 0, 0, 0]"),
         "each 0 or 1",
-        "Classes for which the NIC pauses its switch port, by class number.",
+        "Classes for which the NIC pauses its switch port, by class number. With model `roce` the default is 1 for classes 0 and 1.",
         "NIC-sent PFC",
     ),
     attribute(

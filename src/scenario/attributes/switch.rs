@@ -96,8 +96,8 @@ pub(super) static SWITCH: &[Attribute] = &[
         "switch.SharedBufferManager.UETPolicyEnabled",
         Kind::Bool,
         Some("false"),
-        "this version runs `false` only",
-        "Use the three fixed pools and the codepoint classes of Ultra Ethernet instead of the maps.",
+        "`nic.model` has to send codepoint roles: `open-loop` or `uet`",
+        "Use the three pools (1.5 : 1 : 1), the classes by codepoint role and the fixed egress limits of Ultra Ethernet. `PoolAllocationMap`, `TrafficClassPoolMapping`, `LossyAlpha` and code points are then not read.",
         "stages 2 to 4",
     ),
     attribute(
@@ -169,7 +169,7 @@ pub(super) static SWITCH: &[Attribute] = &[
         Kind::Count,
         Some("5"),
         "0 to 4,294,967,295",
-        "The fixed limit of a lossy egress queue, in multiples of `PlaneBDP`.",
+        "The fixed limit of a lossy egress queue, in multiples of `PlaneBDP`. Under the UET policy it holds while trimming is off.",
         "stage 4",
     ),
     attribute(
@@ -177,7 +177,7 @@ pub(super) static SWITCH: &[Attribute] = &[
         Kind::Bytes,
         Some("300KB"),
         "0B to 4,294,967,295B",
-        "Bandwidth-delay product of the network plane; the unit of `QueueDropThreshold`.",
+        "Bandwidth-delay product of the network plane; the unit of `QueueDropThreshold`, and with trimming the egress limit itself.",
         "stage 4",
     ),
     attribute(
@@ -233,7 +233,7 @@ pub(super) static SWITCH: &[Attribute] = &[
         Kind::Bool,
         Some("false"),
         "needs `UETPolicyEnabled` and no lossless class",
-        "Cut packets that would be dropped down to their headers.",
+        "Cut trimmable packets that their egress queue would drop to 44B and send them as class 1.",
         "egress admission",
     ),
     attribute(

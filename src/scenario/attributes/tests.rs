@@ -67,6 +67,17 @@ fn full() -> Vec<Scenario> {
         }),
         Traffic::Flows(Flows { flows: vec![entry], common: common() }),
         Traffic::Trace(Trace { file: "f".into(), blake3: "h".into(), common: common() }),
+        Traffic::Collective(Collective {
+            operation: Operation::AllReduce,
+            algorithm: Some(Algorithm::Ring),
+            bytes: Some(bytes),
+            ranks: Some(vec![0, 1]),
+            group: Some(2),
+            root: 0,
+            repeat: 1,
+            synchronize: true,
+            common: common(),
+        }),
     ];
     let network_interface = NetworkInterface {
         uplink: Interface { data_rate: Some(BitRate(1)) },
@@ -83,8 +94,10 @@ fn full() -> Vec<Scenario> {
         pfc_static_xoff_threshold: Some([0.8; 8]),
         pfc_xon_resume_threshold: Some([0.4; 8]),
         hold: full_hold(),
+        host_link: OwnHostLink { lane_bps: Some(BitRate(1)), lane_count: Some(1) },
     };
     let nic = Nic {
+        roce: Roce { cnp_interval: Some(Ps(1)), ..Roce::default() },
         receive_rate: Some(BitRate(1)),
         hold: full_hold(),
         interface: Interface { data_rate: Some(BitRate(1)) },
@@ -132,11 +145,18 @@ fn leaves(path: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     }
 }
 
+/// A scenario as JSON with every block of every NIC model.
+fn whole(scenario: &Scenario) -> Value {
+    let mut json = serde_json::to_value(scenario).unwrap();
+    json["nic"] = scenario.nic.in_full().unwrap();
+    json
+}
+
 #[test]
 fn the_table_has_every_key_of_a_scenario_and_no_other() {
     let mut of_types = BTreeMap::new();
     for scenario in full() {
-        leaves("", &serde_json::to_value(scenario).unwrap(), &mut of_types);
+        leaves("", &whole(&scenario), &mut of_types);
     }
     let of_types: BTreeSet<String> = of_types.into_keys().collect();
     let of_table: BTreeSet<String> = all().iter().map(|a| a.path.to_owned()).collect();
@@ -154,8 +174,13 @@ fn base_units(kind: &Kind, text: &str) -> Value {
     };
     match kind {
         Kind::Bytes => scaled(&[("B", 1), ("KB", 1_000), ("MB", 1_000_000)]),
-        Kind::Time => scaled(&[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000)]),
-        Kind::Rate => scaled(&[("Gbps", 1_000_000_000)]),
+        Kind::Time => scaled(&[
+            ("s", 1_000_000_000_000),
+            ("ms", 1_000_000_000),
+            ("us", 1_000_000),
+            ("ns", 1_000),
+        ]),
+        Kind::Rate => scaled(&[("Gbps", 1_000_000_000), ("Mbps", 1_000_000)]),
         Kind::Count | Kind::Int => json!(text.parse::<u64>().unwrap()),
         Kind::Number => json!(text.parse::<f64>().unwrap()),
         Kind::Bool => json!(text.parse::<bool>().unwrap()),
@@ -181,6 +206,7 @@ fn defaults() -> BTreeMap<String, Value> {
         {"pattern": "on-off", "senders": 1, "on": 1, "off": 1},
         {"pattern": "flows", "flows": [flow]},
         {"pattern": "trace", "file": "f"},
+        {"pattern": "collective", "operation": "barrier"},
     ]);
     let mut found = BTreeMap::new();
     for topology in [
@@ -192,7 +218,7 @@ fn defaults() -> BTreeMap<String, Value> {
             "nic": {"hold": hold, "hosts": {"0": {"hold": hold}}},
         }))
         .unwrap();
-        leaves("", &serde_json::to_value(scenario).unwrap(), &mut found);
+        leaves("", &whole(&scenario), &mut found);
     }
     found
 }
@@ -219,6 +245,7 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         "traffic[].flows[].dst",
         "traffic[].flows[].bytes",
         "traffic[].file",
+        "traffic[].operation",
     ];
     let found = defaults();
     for a in all() {

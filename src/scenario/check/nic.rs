@@ -1,20 +1,25 @@
 //! Rules about the hosts' NICs.
 
-use super::switch::model_name;
+mod idle;
+mod port;
+mod ranges;
+mod roce;
+mod uet;
+
 use super::{Finding, Report, limits};
-use crate::scenario::links::{MAX_DELAY, MAX_RATE, MIN_RATE};
+use crate::scenario::links::{DEFAULT_RATE, MAX_DELAY, MAX_RATE, MIN_RATE, Outline};
 use crate::scenario::offered::Offered;
 use crate::scenario::{Hold, Nic, NicModel, Scenario};
 
-pub(super) fn check(scenario: &Scenario, offered: &Offered, report: &mut Report) {
+pub(super) fn check(
+    scenario: &Scenario,
+    outline: Option<&Outline>,
+    offered: &Offered,
+    report: &mut Report,
+) {
     let nic = &scenario.nic;
-    if nic.model != NicModel::OpenLoop {
-        report.refuse(
-            "nic.model",
-            model_name(nic.model),
-            "not supported by this version; use open-loop",
-        );
-    }
+    transport(scenario, outline, report);
+    idle::check(scenario, report);
     let mut common = Report::default();
     settings("nic", nic, offered, &mut common);
     let hosts = scenario.topology.hosts();
@@ -40,11 +45,61 @@ pub(super) fn check(scenario: &Scenario, offered: &Offered, report: &mut Report)
     report.append(common);
 }
 
+/// The rules of the model's own attributes, which are those of every host.
+fn transport(scenario: &Scenario, outline: Option<&Outline>, report: &mut Report) {
+    let nic = &scenario.nic;
+    match nic.model {
+        NicModel::OpenLoop => {}
+        NicModel::FixedWindow => roce::check_window(&nic.fixed_window, report),
+        NicModel::Uet => {
+            uet::check(nic, report);
+            uet::warn(scenario, outline.map_or(DEFAULT_RATE, |o| o.host_links.rate), report);
+        }
+        NicModel::Roce => {
+            roce::check(&nic.roce, report);
+            roce::warn(&nic.roce, report);
+        }
+    }
+}
+
 /// The rules of one NIC's settings, its host's own among them.
 fn settings(path: &str, nic: &Nic, offered: &Offered, report: &mut Report) {
     if nic.pfc_response_time.0 > MAX_DELAY {
         report.refuse(format!("{path}.PfcResponseTime"), nic.pfc_response_time, "must be 0s to 1s");
     }
+    if nic.model.is_reactive() {
+        port::open_loop_only(path, nic, report);
+    } else {
+        receiver(path, nic, offered, report);
+    }
+    port::check(path, nic, offered, report);
+    let mut enabled = 0u8;
+    for (class, &on) in nic.pfc_enable_vector.iter().enumerate() {
+        match on {
+            0 => {}
+            1 => enabled |= 1 << class,
+            other => {
+                report.refuse(format!("{path}.PFCEnableVector[{class}]"), other, "must be 0 or 1")
+            }
+        }
+    }
+    thresholds(path, nic, enabled, report);
+    if nic.model.is_reactive() {
+        port::pausing(path, nic, enabled, report);
+    } else if enabled != 0 && nic.receive_rate.is_none() {
+        report.warn(
+            format!("{path}.PFCEnableVector"),
+            format!("{:?}", nic.pfc_enable_vector),
+            "without receive_rate the receive pool never fills, so the NIC never pauses",
+        );
+    }
+    if let Some(held) = &nic.hold {
+        hold(path, held, enabled, report);
+    }
+}
+
+/// The receive side of the open-loop NIC.
+fn receiver(path: &str, nic: &Nic, offered: &Offered, report: &mut Report) {
     if let Some(rate) = nic.receive_rate
         && !(MIN_RATE..=MAX_RATE).contains(&rate.0)
     {
@@ -61,27 +116,6 @@ fn settings(path: &str, nic: &Nic, offered: &Offered, report: &mut Report) {
             nic.receive_pool,
             format!("holds no packet of {} B: those are all dropped", offered.largest_packet()),
         );
-    }
-    let mut enabled = 0u8;
-    for (class, &on) in nic.pfc_enable_vector.iter().enumerate() {
-        match on {
-            0 => {}
-            1 => enabled |= 1 << class,
-            other => {
-                report.refuse(format!("{path}.PFCEnableVector[{class}]"), other, "must be 0 or 1")
-            }
-        }
-    }
-    thresholds(path, nic, enabled, report);
-    if enabled != 0 && nic.receive_rate.is_none() {
-        report.warn(
-            format!("{path}.PFCEnableVector"),
-            format!("{:?}", nic.pfc_enable_vector),
-            "without receive_rate the receive pool never fills, so the NIC never pauses",
-        );
-    }
-    if let Some(held) = &nic.hold {
-        hold(path, held, enabled, report);
     }
 }
 

@@ -45,7 +45,8 @@ pub(super) fn check(
 fn problem(problem: &StartupProblem, report: &mut Report) {
     let short = problem.attribute();
     let name = short.split('[').next().unwrap_or(&short);
-    let path = match attributes::find(name) {
+    let own = attributes::candidates(name).into_iter().find(|a| a.path.starts_with("switch."));
+    let path = match own {
         Some(attribute) => format!("{}{}", attribute.path, &short[name.len()..]),
         None => short,
     };
@@ -103,38 +104,22 @@ fn ecn(scenario: &Scenario, report: &mut Report) -> bool {
 /// The UET policy and what depends on it.
 fn policies(scenario: &Scenario, report: &mut Report) {
     let buffer = &scenario.switch.shared_buffer_manager;
-    if buffer.uet_policy_enabled {
+    let silent = matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce);
+    if buffer.uet_policy_enabled && silent {
         report.refuse(
-            format!("{BUFFER}UETPolicyEnabled"),
-            true,
-            "not supported by this version; set it to false",
+            "nic.model",
+            scenario.nic.model.name(),
+            "does not send the codepoints that UETPolicyEnabled = true needs",
         );
-        if matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce) {
-            report.refuse(
-                "nic.model",
-                model_name(scenario.nic.model),
-                "does not send the codepoints that UETPolicyEnabled = true needs",
-            );
-        }
     }
+    // The start-up names only the first of them, and none if the topology is at fault.
     if scenario.switch.packet_trimmer.trimming_enabled {
-        const TRIMMING: &str = "switch.PacketTrimmer.TrimmingEnabled";
         if !buffer.uet_policy_enabled {
-            report.refuse(TRIMMING, true, "needs UETPolicyEnabled = true");
+            problem(&StartupProblem::TrimmingAlone, report);
         }
         if buffer.enable_pfc.iter().any(|&on| on != 0) {
-            report.refuse(TRIMMING, true, "needs EnablePFC = 0 for every class");
+            problem(&StartupProblem::TrimmingLossless, report);
         }
-    }
-}
-
-/// A NIC model's name in a file.
-pub(super) fn model_name(model: NicModel) -> &'static str {
-    match model {
-        NicModel::OpenLoop => "open-loop",
-        NicModel::FixedWindow => "fixed-window",
-        NicModel::Uet => "uet",
-        NicModel::Roce => "roce",
     }
 }
 
@@ -218,8 +203,9 @@ fn missing_pools(startup: &Startup, offered: &Offered, report: &mut Report) {
             format!("{BUFFER}TrafficClassPoolMapping[{class}]"),
             pool,
             format!(
-                "traffic[{from}] sends class {class}, but pool {pool} does not exist: its share \
-                 in PoolAllocationMap is 0"
+                "traffic[{from}] {} class {class}, but pool {pool} does not exist: its share \
+                 in PoolAllocationMap is 0",
+                if offered.data >> class & 1 == 1 { "sends" } else { "is acknowledged in" }
             ),
         );
     }

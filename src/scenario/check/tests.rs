@@ -1,6 +1,7 @@
 //! Each rule by a scenario that breaks it and no other.
 
 mod arbitrary;
+mod nic;
 mod traffic;
 mod warnings;
 
@@ -202,11 +203,6 @@ fn traffic_needs_a_pool() {
 #[test]
 fn what_is_not_built_yet_is_refused() {
     refused(
-        buffer(json!({"UETPolicyEnabled": true})),
-        &["switch.SharedBufferManager.UETPolicyEnabled = true: not supported by this version; \
-           set it to false"],
-    );
-    refused(
         json!({"switch": {"LoadBalancingMethod": "flowlet"}}),
         &["switch.LoadBalancingMethod = flowlet: not supported by this version; use none"],
     );
@@ -236,13 +232,53 @@ fn policies_that_exclude_each_other_are_refused() {
             "switch.PacketTrimmer.TrimmingEnabled = true: needs EnablePFC = 0 for every class",
         ],
     );
+    refused(
+        json!({"switch": {"PacketTrimmer": {"TrimmingEnabled": true},
+            "SharedBufferManager": {"EnablePFC": [0, 0, 0, 0, 0, 0, 0, 0]}}}),
+        &["switch.PacketTrimmer.TrimmingEnabled = true: needs UETPolicyEnabled = true"],
+    );
+    refused(
+        json!({"switch": {"PacketTrimmer": {"TrimmingEnabled": true}, "SharedBufferManager":
+            {"UETPolicyEnabled": true, "EnablePFC": [0, 0, 0, 0, 0, 0, 0, 1]}}}),
+        &["switch.PacketTrimmer.TrimmingEnabled = true: needs EnablePFC = 0 for every class"],
+    );
     let roce = report(json!({"nic": {"model": "roce"},
         "switch": {"SharedBufferManager": {"UETPolicyEnabled": true}}}));
-    assert!(lines(&roce.refusals)[1].contains("does not send the codepoints"), "{roce:?}");
+    assert!(lines(&roce.refusals)[0].contains("does not send the codepoints"), "{roce:?}");
     refused(
         json!({"switch": {"LoadBalancingFlowlet": {"Gap": 2_000_000_000_001u64}}}),
         &["switch.LoadBalancingFlowlet.Gap = 2.000000000001s: must be 0s to 2s"],
     );
+}
+
+#[test]
+fn lists_that_the_uet_policy_does_not_read_are_checked_all_the_same() {
+    let uet = |key: &str, value: Value| buffer(json!({"UETPolicyEnabled": true, key: value}));
+    refused(
+        uet("PoolAllocationMap", json!([0.5, 0.5, 0, 0, 0, 0, -0.5, 0])),
+        &["switch.SharedBufferManager.PoolAllocationMap[6] = -0.5: must be a number of 0 or more"],
+    );
+    refused(
+        uet("TrafficClassPoolMapping", json!([0, 8, 0, 0, 0, 0, 0, 0])),
+        &["switch.SharedBufferManager.TrafficClassPoolMapping[1] = 8: must be a pool, 0 to 7"],
+    );
+    refused(
+        uet("EnablePFC", json!([0, 2, 0, 0, 0, 0, 0, 0])),
+        &["switch.SharedBufferManager.EnablePFC[1] = 2: must be 0 (lossy) or 1 (lossless)"],
+    );
+    refused(
+        uet("LossyAlpha", json!(-1)),
+        &["switch.SharedBufferManager.LossyAlpha = -1: must be a number of 0 or more; 0 selects \
+           a fixed limit"],
+    );
+    // What only a stage that is not run would refuse is fine.
+    assert!(report(uet("PoolAllocationMap", json!([0, 0, 0, 0, 0, 0, 0, 0]))).accepted());
+    assert!(report(uet("PoolAllocationMap", json!([1, 1, 1, 0, 0, 0, 0, 0]))).accepted());
+    assert!(report(uet("TrafficClassPoolMapping", json!([7, 7, 7, 7, 7, 7, 7, 7]))).accepted());
+    // Code points are ranged too, though the role decides.
+    let mut odd = sending(json!({"pattern": "incast", "senders": 3, "bytes": 10, "dscp": 64}));
+    merge(&mut odd, buffer(json!({"UETPolicyEnabled": true})));
+    refused(odd, &["traffic[0].dscp = 64: a code point is 0 to 63 (class × 8)"]);
 }
 
 #[test]

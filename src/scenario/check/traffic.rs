@@ -3,7 +3,9 @@
 use super::{Report, limits};
 use crate::scenario::links::{MAX_RATE, MIN_RATE, Outline};
 use crate::scenario::offered::{FRAME_OVERHEAD, MAX_DSCP};
-use crate::scenario::{Burst, Common, Flows, OnOff, Ring, RingSteps, Scenario, Traffic, Uniform};
+use crate::scenario::{
+    Burst, Collective, Common, Flows, NicModel, OnOff, Ring, RingSteps, Scenario, Traffic, Uniform,
+};
 use crate::units::{BitRate, Bytes, Ps};
 use std::fmt::Display;
 
@@ -55,6 +57,7 @@ impl Entry<'_> {
             Traffic::Uniform(t) => self.uniform(t),
             Traffic::OnOff(t) => self.on_off(t),
             Traffic::Flows(t) => self.flows(t),
+            Traffic::Collective(t) => self.collective(t),
             Traffic::Trace(t) => {
                 if t.file.is_empty() {
                     let at = self.at("file");
@@ -66,6 +69,20 @@ impl Entry<'_> {
                     self.report.refuse(at, &t.blake3, "must be 64 hex digits; leave it out");
                 }
             }
+        }
+    }
+
+    fn collective(&mut self, collective: &Collective) {
+        for fault in collective.faults(self.scenario.topology.hosts()) {
+            let at = self.at(fault.key);
+            self.report.refuse(at, fault.value, fault.rule);
+        }
+        if self.scenario.nic.model == NicModel::OpenLoop {
+            let at = self.at("pattern");
+            let rule = "its steps wait for one another, and an open-loop sender never learns what \
+                        has arrived; choose a nic.model that reacts, such as uet, or send \
+                        `all-to-all` or `ring` at fixed times";
+            self.report.refuse(at, "collective", rule);
         }
     }
 

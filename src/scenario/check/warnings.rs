@@ -2,10 +2,10 @@
 
 use super::{Report, Started, links_of};
 use crate::scenario::links::Outline;
-use crate::scenario::offered::{Offered, classes};
+use crate::scenario::offered::{Offered, classes, first_listed};
 use crate::scenario::sizing::{Sizing, response_bytes};
 use crate::scenario::startup::{LimitForm, Startup};
-use crate::scenario::{Scenario, Topology};
+use crate::scenario::{FlowEntry, Scenario, SharedBufferManager, Topology};
 use crate::units::{Bytes, Ps, thousands};
 
 const BUFFER: &str = "switch.SharedBufferManager.";
@@ -26,7 +26,16 @@ pub(super) fn check(
     report: &mut Report,
 ) {
     let Some(first) = started.first() else { return };
-    pool_sum(scenario, report);
+    match scenario.switch.shared_buffer_manager.uet_policy_enabled {
+        true => unread(scenario, report),
+        false => {
+            pool_sum(scenario, report);
+            // Reactive NICs do not read roles at all, which is said elsewhere.
+            if !scenario.nic.model.is_reactive() {
+                idle_roles(scenario, report);
+            }
+        }
+    }
     thresholds(&first.startup, offered, report);
     pools(&first.startup, offered, report);
     unused_links(scenario, report);
@@ -45,6 +54,49 @@ fn pool_sum(scenario: &Scenario, report: &mut Report) {
             format!("{map:?}"),
             format!("sums to {sum}, not 1; the last pool takes up the difference"),
         );
+    }
+}
+
+/// What is set and not read under the UET policy.
+fn unread(scenario: &Scenario, report: &mut Report) {
+    let (buffer, usual) = (&scenario.switch.shared_buffer_manager, SharedBufferManager::default());
+    let mut warn = |name: &str, value: String, instead: &str| {
+        let rule = format!("not read with UETPolicyEnabled = true: {instead}");
+        report.warn(format!("{BUFFER}{name}"), value, rule);
+    };
+    let map = &buffer.pool_allocation_map;
+    if *map != usual.pool_allocation_map {
+        warn("PoolAllocationMap", format!("{map:?}"), "its pools are 1.5 : 1 : 1");
+    }
+    let mapping = &buffer.traffic_class_pool_mapping;
+    if *mapping != usual.traffic_class_pool_mapping {
+        warn("TrafficClassPoolMapping", format!("{mapping:?}"), "class n uses pool n");
+    }
+    if buffer.lossy_alpha != usual.lossy_alpha {
+        warn("LossyAlpha", buffer.lossy_alpha.to_string(), "its egress limits are fixed");
+    }
+    for (place, traffic) in scenario.traffic.iter().enumerate() {
+        const RULE: &str = "not read with UETPolicyEnabled = true: the role decides the class";
+        if traffic.common().dscp != 0 {
+            report.warn(format!("traffic[{place}].dscp"), traffic.common().dscp, RULE);
+        }
+        let own = |flow: &FlowEntry| flow.dscp.filter(|&dscp| dscp != 0);
+        if let Some((key, dscp)) = first_listed(traffic, place, "dscp", own) {
+            report.warn(key, dscp, RULE);
+        }
+    }
+}
+
+/// Roles that no switch looks at.
+fn idle_roles(scenario: &Scenario, report: &mut Report) {
+    for (place, traffic) in scenario.traffic.iter().enumerate() {
+        const RULE: &str = "has no effect without UETPolicyEnabled = true";
+        if let Some(role) = traffic.common().role {
+            report.warn(format!("traffic[{place}].role"), role.name(), RULE);
+        }
+        if let Some((key, role)) = first_listed(traffic, place, "role", |flow| flow.role) {
+            report.warn(key, role.name(), RULE);
+        }
     }
 }
 
@@ -131,15 +183,22 @@ fn pools(startup: &Startup, offered: &Offered, report: &mut Report) {
 
 /// Caps that the pool cannot keep.
 fn fixed_caps(startup: &Startup, report: &mut Report) {
-    if startup.limit != LimitForm::FixedCap {
-        return;
-    }
+    let name = match startup.limit {
+        LimitForm::Alpha(_) | LimitForm::EvenSplit => return,
+        LimitForm::FixedCap | LimitForm::Uet { trimming: false } => "QueueDropThreshold",
+        LimitForm::Uet { trimming: true } => "PlaneBDP",
+    };
+    let uet = matches!(startup.limit, LimitForm::Uet { .. });
     for (number, pool) in startup.pools.iter().enumerate() {
         let Some(pool) = pool else { continue };
+        if uet && pool.priority_group != 0 {
+            // The only class of the pool is lossless, and has no limit.
+            continue;
+        }
         let asked = u128::from(pool.static_limit) * u128::from(startup.ports);
         if asked > u128::from(pool.size) {
             report.warn(
-                format!("{BUFFER}QueueDropThreshold"),
+                format!("{BUFFER}{name}"),
                 size(pool.static_limit),
                 format!(
                     "{} ports may each fill this cap: {} B, {} % of pool {number} = {}; the pool \
@@ -194,7 +253,10 @@ fn sizing(
         }
         if !sizing.pool_size.met() {
             report.warn(
-                format!("{BUFFER}PoolAllocationMap[{}]", sizing.pool),
+                match startup.limit {
+                    LimitForm::Uet { .. } => format!("{BUFFER}TotalSharedBufferSize"),
+                    _ => format!("{BUFFER}PoolAllocationMap[{}]", sizing.pool),
+                },
                 size(sizing.pool_size.have),
                 format!(
                     "pool {} of a {tier} holds the pause points of {} of its {} ports; class \

@@ -165,5 +165,5 @@ fn durations_fit_the_keys_of_events() {
     // 33 ports: ranks up to 74 take 7 bits and leave 57; a frame of 65,553 B takes 1,311,060 ps
     // at 400 Gbps, and 500 ns to arrive.
     assert_eq!(of(33), (1 << 57) - 2 - 1_311_060 - 500_000);
-    assert_eq!((rank_bits(33), rank_bits(1024)), (7, 12));
+    assert_eq!((rank_bits(33, 0), rank_bits(1024, 0), rank_bits(33, 33)), (7, 12, 8));
 }

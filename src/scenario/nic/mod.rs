@@ -1,7 +1,22 @@
 //! Settings of the hosts' NICs.
+//!
+//! Owns the data of the `nic` section as it is once read: what a file leaves out has the default
+//! of the model it names. Refuses to judge values: `check` does.
 
+mod effective;
+mod file;
+mod packets;
+mod port;
 pub mod roce;
+pub mod uet;
 pub mod window;
+
+pub use file::NicBlock;
+pub use packets::Packets;
+pub use port::{Egress, Ingress, OwnHostLink, QueueScheduling};
+pub use roce::Roce;
+pub use uet::HostLink;
+pub use window::FixedWindow;
 
 use super::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
@@ -15,12 +30,37 @@ pub enum NicModel {
     /// No transport, no loss recovery: an offered load.
     #[default]
     OpenLoop,
-    /// A window and line rate. Not built yet: refused by the checks.
+    /// A window and line rate, nothing else.
     FixedWindow,
-    /// Ultra Ethernet transport. Not built yet: refused by the checks.
+    /// Ultra Ethernet transport.
     Uet,
-    /// RoCE. Not built yet: refused by the checks.
+    /// RoCE: queue pairs, go-back-N, rate control.
     Roce,
+}
+
+impl NicModel {
+    /// Its name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            NicModel::OpenLoop => "open-loop",
+            NicModel::FixedWindow => "fixed-window",
+            NicModel::Uet => "uet",
+            NicModel::Roce => "roce",
+        }
+    }
+
+    /// Whether its senders wait for what receivers answer.
+    pub fn is_reactive(self) -> bool {
+        self != NicModel::OpenLoop
+    }
+
+    /// Classes for which its NICs send pauses unless something else is said.
+    fn pfc_enable_vector(self) -> [i64; 8] {
+        match self {
+            NicModel::Roce => [1, 1, 0, 0, 0, 0, 0, 0],
+            _ => [0; 8],
+        }
+    }
 }
 
 /// A span of time for which a NIC keeps classes of its switch port paused.
@@ -38,47 +78,38 @@ pub struct Hold {
 }
 
 /// Settings of every NIC, and of single hosts where they differ.
+///
+/// It is read and written as [`file::NicInFile`]: defaults that depend on the model are filled in,
+/// and blocks of attributes that the model does not read are left out while they say nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(from = "file::NicInFile", into = "file::NicInFile")]
 #[expect(missing_docs, reason = "each attribute is documented in `scenario::attributes`")]
 pub struct Nic {
     pub model: NicModel,
-    #[serde(rename = "PfcResponseTime")]
     pub pfc_response_time: Ps,
     pub ignore_pfc: bool,
     pub receive_rate: Option<BitRate>,
     pub receive_pool: Bytes,
-    #[serde(rename = "PFCEnableVector")]
     pub pfc_enable_vector: [i64; 8],
-    #[serde(rename = "PfcStaticXoffThreshold")]
     pub pfc_static_xoff_threshold: [f64; 8],
-    #[serde(rename = "PfcXonResumeThreshold")]
     pub pfc_xon_resume_threshold: [f64; 8],
     pub hold: Option<Hold>,
-    #[serde(rename = "NetworkInterface")]
     pub interface: Interface,
-    #[serde(rename = "TransmissionMedium")]
     pub medium: Medium,
+    pub ingress: Ingress,
+    pub egress: Egress,
+    pub host_link: HostLink,
+    pub pds_manager: uet::PdsManager,
+    pub congestion_control: uet::CongestionControl,
+    pub roce: Roce,
+    pub fixed_window: FixedWindow,
     /// Host number to what differs there.
     pub hosts: BTreeMap<u32, HostNic>,
 }
 
 impl Default for Nic {
     fn default() -> Self {
-        Nic {
-            model: NicModel::default(),
-            pfc_response_time: Ps(0),
-            ignore_pfc: false,
-            receive_rate: None,
-            receive_pool: Bytes(3_600_000),
-            pfc_enable_vector: [0; 8],
-            pfc_static_xoff_threshold: [0.8; 8],
-            pfc_xon_resume_threshold: [0.4; 8],
-            hold: None,
-            interface: Interface::default(),
-            medium: Medium::default(),
-            hosts: BTreeMap::new(),
-        }
+        Nic::of_model(NicModel::default())
     }
 }
 
@@ -103,12 +134,45 @@ pub struct HostNic {
     pub pfc_xon_resume_threshold: Option<[f64; 8]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
+    #[serde(rename = "HostLink", skip_serializing_if = "OwnHostLink::is_none")]
+    pub host_link: OwnHostLink,
 }
 
 impl Nic {
+    /// What every NIC of a model has unless something else is said.
+    pub fn of_model(model: NicModel) -> Nic {
+        Nic {
+            model,
+            pfc_response_time: Ps(0),
+            ignore_pfc: false,
+            receive_rate: None,
+            receive_pool: Bytes(3_600_000),
+            pfc_enable_vector: model.pfc_enable_vector(),
+            pfc_static_xoff_threshold: [0.8; 8],
+            pfc_xon_resume_threshold: [0.4; 8],
+            hold: None,
+            interface: Interface::default(),
+            medium: Medium::default(),
+            ingress: Ingress::default(),
+            egress: Egress::of_model(model),
+            host_link: HostLink::default(),
+            pds_manager: uet::PdsManager::default(),
+            congestion_control: uet::CongestionControl::default(),
+            roce: Roce::default(),
+            fixed_window: FixedWindow::default(),
+            hosts: BTreeMap::new(),
+        }
+    }
+
     /// The settings of one host, overrides applied (`hosts` of the result is empty).
     pub fn of_host(&self, host: u32) -> Nic {
-        let mut nic = Nic { hold: self.hold.clone(), hosts: BTreeMap::new(), ..*self };
+        let mut nic = Nic {
+            hold: self.hold.clone(),
+            pds_manager: self.pds_manager.clone(),
+            congestion_control: self.congestion_control.clone(),
+            hosts: BTreeMap::new(),
+            ..*self
+        };
         let Some(own) = self.hosts.get(&host) else { return nic };
         if let Some(v) = own.pfc_response_time {
             nic.pfc_response_time = v;
@@ -133,6 +197,12 @@ impl Nic {
         }
         if own.hold.is_some() {
             nic.hold = own.hold.clone();
+        }
+        if let Some(v) = own.host_link.lane_bps {
+            nic.host_link.lane_bps = v;
+        }
+        if let Some(v) = own.host_link.lane_count {
+            nic.host_link.lane_count = v;
         }
         nic
     }

@@ -117,9 +117,11 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Role;
+    use crate::sim::packet::Label;
 
     fn packet(ip: u16) -> Packet {
-        Packet::new(0, 0, ip, 1, false)
+        Packet::new(0, 0, ip, Label::new(1, false, Role::NoTrim))
     }
 
     #[test]

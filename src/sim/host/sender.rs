@@ -389,7 +389,8 @@ impl Sender {
         }
         let slot = flows.open(spec);
         flows.get_mut(slot).remaining = 0;
-        let packet = Packet::new(slot, spec.dst, spec.bytes as u16, spec.tc, spec.ect);
+        let label = flows.get(slot).label;
+        let packet = Packet::new(slot, spec.dst, spec.bytes as u16, label);
         self.fetch(flows, source);
         Some(packet)
     }
@@ -431,7 +432,7 @@ impl Sender {
         let flow = flows.get_mut(slot);
         let ip = flow.remaining.min(u64::from(flow.packet));
         flow.remaining -= ip;
-        let (ect, dst, capped, last) = (flow.ect, flow.dst, flow.capped, flow.remaining == 0);
+        let (label, dst, capped, last) = (flow.label, flow.dst, flow.capped, flow.remaining == 0);
         turn.pop();
         if !last {
             let due =
@@ -441,7 +442,7 @@ impl Sender {
             turn.reset();
             self.ready &= !(1 << tc);
         }
-        Frame::Data(Packet::new(slot, dst, ip as u16, tc, ect))
+        Frame::Data(Packet::new(slot, dst, ip as u16, label))
     }
 
     /// Lets every flow that starts before `before` join its turn, in order.

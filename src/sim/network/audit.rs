@@ -4,18 +4,21 @@
 //! counter. Tests call it after every event.
 
 use super::Network;
+use super::tally::Tally;
 use crate::sim::event::EventList;
 use crate::sim::meter::Depth;
 use crate::sim::packet::Frame;
 use crate::sim::switch::buffer::BufferManager;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
-    /// Checks that IP bytes in = out + dropped + inside, and that every counter of every buffer
+    /// Checks that IP bytes in = out + dropped + cut by trimming + inside, and that every counter of every buffer
     /// equals what is really there. Costs a walk over everything.
     pub fn audit(&self) -> Result<(), String> {
         let flow = self.flows.live_flows();
-        let (mut inside, committed) =
-            (0u64, self.hosts.iter().map(|h| h.committed_bytes()).sum::<u64>());
+        let committed = self.hosts.iter().map(|h| h.committed_bytes()).sum::<u64>()
+            + self.nics.as_ref().map_or(0, |nics| nics.committed);
+        // IP bytes inside, and those that trimmed packets inside have lost.
+        let (mut inside, mut cut_inside) = (0u64, 0u64);
         let stride = 8;
         let mut queued = vec![0u64; self.ports.len() * stride];
         let mut brought = vec![0u64; self.ports.len() * stride];
@@ -32,26 +35,31 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let from = switch.first_port + packet.in_port();
                 brought[from * stride + pool] += packet.charged();
                 inside += packet.ip();
+                cut_inside += packet.sent_ip() - packet.ip();
             }
         }
         let in_flight = self.ports.iter().map(|p| &p.inbound).chain(&self.host_inbound).flatten();
-        inside += in_flight
-            .filter_map(|(_, frame)| match frame {
-                Frame::Data(packet) => Some(packet.ip()),
-                Frame::Pfc(_) => None,
-            })
-            .sum::<u64>();
+        for (_, frame) in in_flight {
+            if let Frame::Data(packet) = frame {
+                inside += packet.ip();
+                cut_inside += packet.sent_ip() - packet.ip();
+            }
+        }
         inside += self.tally.beyond_end;
-        let (out, dropped) = (self.tally.delivered_ip, self.tally.dropped_ip);
-        if committed != out + dropped + inside {
+        cut_inside += self.tally.cut_beyond_end;
+        let Tally { arrived_ip: out, dropped_ip: dropped, cut_ip: cut, .. } = self.tally;
+        if committed != out + dropped + cut + inside {
             return Err(format!(
-                "at {} ps: {committed} B in, {out} B out + {dropped} B dropped + {inside} B inside",
+                "at {} ps: {committed} B in, {out} B out + {dropped} B dropped + {cut} B cut + \
+                 {inside} B inside",
                 self.now
             ));
         }
         let live: u64 = flow.map(|(_, f)| f.outstanding - f.remaining).sum();
-        if live != inside {
-            return Err(format!("flows miss {live} B, {inside} B are inside"));
+        if self.nics.is_none() && live != inside + cut_inside {
+            return Err(format!(
+                "flows miss {live} B, {inside} B are inside and {cut_inside} B cut off them"
+            ));
         }
         for switch in &self.switches {
             let mut totals = [(0u64, 0u64); 8];

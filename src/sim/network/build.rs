@@ -1,13 +1,15 @@
 //! Lays a network out from a scenario.
 
 use super::hosts::{Behaviour, Holding, HostSide};
+use super::nics::Nics;
 use super::pause::Pauses;
 use super::tally::{CUT, INTERVAL, Plan, Tally, WARM_UP};
 use super::{Network, Peer, Port, Switch, order};
 use crate::scenario::links::{LinksError, NetworkPlan, Outline};
 use crate::scenario::startup::{Startup, StartupError};
 use crate::scenario::{
-    AllToAll, Incast, Nic, OnOff, Permutation, Ring, Scenario, Table, Traffic, Uniform, Until,
+    AllToAll, Collective, Incast, Nic, OnOff, Permutation, Ring, Scenario, Table, Traffic, Uniform,
+    Until,
 };
 use crate::sim::event::{EventList, Kind, NEVER, Ranks};
 use crate::sim::flows::FlowTable;
@@ -70,7 +72,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let layout = outline.network();
         let port_count: usize = layout.switches.iter().map(|s| s.ports.len()).sum();
         let host_count = layout.hosts as usize;
-        let ranks = Ranks::new(port_count);
+        let ranks = Ranks::new(port_count, outline.reactive as usize);
         let most = outline.longest_duration();
         if scenario.duration.0 > most {
             let duration = scenario.duration.0;
@@ -92,8 +94,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let receivers =
             (0..host_count).map(|host| receiver(nic(host)).map(Box::new)).collect::<Vec<_>>();
         let host_rate = |host: u32| hosts[host as usize].line().rate;
-        let source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
+        let mut source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
         let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
+        let lines: Vec<(Line, u32)> =
+            hosts.iter().zip(&host_port).map(|(host, &port)| (*host.line(), port)).collect();
+        let nics = Nics::new(scenario, &lines, seeds, routes.has_choices(), source.take_steps())
+            .map(Box::new);
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.has_choices());
         flows.measure_from = scenario.warm_up.0;
         flows.start_before = scenario.duration.0;
@@ -120,6 +126,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             host_side: host_side(host_count, nic),
             host_inbound: vec![VecDeque::new(); host_count],
             receivers,
+            nics,
             flows,
             source,
             pauses: Pauses::new(host_count, port_count),
@@ -163,6 +170,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 self.schedule(hold.from, Kind::Refresh, order(host, 0, tc));
             }
         }
+        if self.nics.is_some() {
+            self.arm_nics();
+            return;
+        }
         for host in 0..self.hosts.len() {
             self.hosts[host].prepare(&mut self.flows, &mut self.source);
             self.announce(host as u32, self.host_port[host] as usize);
@@ -188,8 +199,14 @@ fn switches<M>(
 ) -> Result<Switches<M>, StartupError> {
     let record = &scenario.record;
     let buffer = &scenario.switch.shared_buffer_manager;
-    let tables =
-        [Table::PortBuffers, Table::SwitchBuffers, Table::Drops, Table::Pfc, Table::PortCounters];
+    let tables = [
+        Table::PortBuffers,
+        Table::SwitchBuffers,
+        Table::Drops,
+        Table::Pfc,
+        Table::PortCounters,
+        Table::Transport,
+    ];
     let any = tables.iter().any(|&table| record.has(table));
     let interval = record.interval.unwrap_or(buffer.buffer_stats_report_interval).0;
     let mut plan = Plan {
@@ -200,6 +217,8 @@ fn switches<M>(
         drops: record.has(Table::Drops),
         pfc: record.has(Table::Pfc),
         port_counters: record.has(Table::PortCounters),
+        transport: record.has(Table::Transport),
+        flows: record.has(Table::Flows),
         warm_up: scenario.warm_up.0,
         ..Plan::default()
     };
@@ -246,7 +265,8 @@ fn may_be_ecn_capable(traffic: &Traffic) -> bool {
         | Traffic::AllToAll(AllToAll { common, .. })
         | Traffic::Ring(Ring { common, .. })
         | Traffic::Uniform(Uniform { common, .. })
-        | Traffic::OnOff(OnOff { common, .. }) => common.ect,
+        | Traffic::OnOff(OnOff { common, .. })
+        | Traffic::Collective(Collective { common, .. }) => common.ect,
         Traffic::Flows(_) | Traffic::Trace(_) => true,
     }
 }

@@ -43,6 +43,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         match self.ranks.ranked(key) {
             Ranked::TxEnd(port) => self.tx_end(port),
             Ranked::Arrival(port) => self.arrival(port),
+            Ranked::NicTxEnd(host) => self.nic_tx_end(host),
+            Ranked::NicArrival(host) => self.nic_arrival(host),
+            Ranked::NicTimer(host) => self.nic_timer(host),
             Ranked::Rare => self.rare_event(),
         }
         None
@@ -59,7 +62,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if kind(Kind::Report) {
             self.report(order);
         } else if kind(Kind::Service) {
-            self.service_end(node);
+            if self.nics.is_some() {
+                self.nic_release(node);
+            } else {
+                self.service_end(node);
+            }
         } else if kind(Kind::HostArrival) {
             self.host_arrival(node);
         } else if kind(Kind::Effect) {
@@ -73,7 +80,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 self.refresh(node, port, class);
             }
         } else if kind(Kind::FlowStart) {
-            self.wake(node);
+            if self.nics.is_some() {
+                self.nic_flows(node);
+            } else {
+                self.wake(node);
+            }
         } else {
             unreachable!("no other rare kind is scheduled");
         }

@@ -76,10 +76,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let at = &self.ports[port];
         if let Some(&(time, _)) = at.inbound.front() {
             self.list.set(self.ranks.arrival_slot(port), self.ranks.arrival(time, port));
-        } else if let Peer::Host(host) = at.peer {
-            self.announce(host, port);
         } else {
-            self.list.set(self.ranks.arrival_slot(port), NEVER);
+            match at.peer {
+                Peer::Host(host) if self.nics.is_none() => self.announce(host, port),
+                _ => self.list.set(self.ranks.arrival_slot(port), NEVER),
+            }
         }
     }
 
@@ -106,27 +107,71 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         };
         let out_local = self.routes.single(s, packet.dst()).unwrap_or_else(|| {
-            let details = self.flows.details(packet.flow());
-            self.routes.port(s, packet.dst(), details.spec.id, details.hashes)
+            let (id, hashes) = match &self.nics {
+                Some(nics) => nics.identity(packet),
+                None => {
+                    let details = self.flows.details(packet.flow());
+                    (details.spec.id, details.hashes)
+                }
+            };
+            self.routes.port(s, packet.dst(), id, hashes)
         });
         let switch = &mut self.switches[s];
         let out = switch.first_port + out_local;
-        match switch.manager.enqueue(local, out_local, packet.tc(), bytes, place) {
+        let retransmit = packet.is_retransmit();
+        match switch.manager.enqueue(local, out_local, packet.tc(), bytes, place, retransmit) {
             Ok(enqueued) => {
                 let pool = switch.manager.pool_of(packet.tc());
-                let to = &mut self.ports[out];
-                if self.marking {
-                    switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
-                }
-                to.queues[usize::from(packet.tc() & 7)].push_back(packet);
-                to.ready |= 1 << (packet.tc() & 7);
-                let idle = !to.busy;
-                self.measure_admission(port, out, pool, bytes, place, enqueued);
-                if idle {
-                    self.start_next(out);
-                }
+                self.queue_packet(port, out, pool, packet, place, enqueued);
             }
-            Err(reason) => self.drop_packet(out, packet, reason, false),
+            Err(reason) => self.refused(port, out, packet, reason),
+        }
+    }
+
+    /// A packet that came in by `port` has been admitted at `out`.
+    #[inline(always)]
+    fn queue_packet(
+        &mut self,
+        port: usize,
+        out: usize,
+        pool: usize,
+        packet: Packet,
+        place: Place,
+        enqueued: Enqueued,
+    ) {
+        let to = &mut self.ports[out];
+        if self.marking {
+            let switch = &self.switches[to.switch as usize];
+            switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
+        }
+        to.queues[usize::from(packet.tc() & 7)].push_back(packet);
+        to.ready |= 1 << (packet.tc() & 7);
+        let idle = !to.busy;
+        self.measure_admission(port, out, pool, packet.charged(), place, enqueued);
+        if idle {
+            self.start_next(out);
+        }
+    }
+
+    /// A packet that came in by `port` was refused at `out`: it is trimmed or dropped.
+    #[cold]
+    fn refused(&mut self, port: usize, out: usize, packet: Packet, reason: DropReason) {
+        let (to, local) = (&self.ports[out], usize::from(self.ports[port].local));
+        let (out_local, last_hop) = (usize::from(to.local), matches!(to.peer, Peer::Host(_)));
+        let manager = &mut self.switches[to.switch as usize].manager;
+        if !(manager.trims() && packet.is_trimmable()) {
+            self.drop_packet(out, packet, reason, false);
+            return;
+        }
+        let cut = packet.trim(last_hop);
+        let pool = manager.pool_of(cut.tc());
+        match manager.trim(local, out_local, cut.charged()) {
+            Ok(enqueued) => {
+                let place = self.hosts.len() + out;
+                self.tally.trim(place, packet.charged() - cut.charged(), packet.ip() - cut.ip());
+                self.queue_packet(port, out, pool, cut, Place::Pool, enqueued);
+            }
+            Err(reason) => self.drop_packet(out, cut, reason, false),
         }
     }
 
@@ -285,9 +330,18 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     ) {
         let place = self.hosts.len() + port;
         self.tally.drop(self.now, place, packet.tc(), reason, packet.charged(), unpaused);
-        self.tally.dropped_ip += packet.ip();
-        self.flows.lose(packet.flow(), packet.ip());
-        self.done(self.now);
+        // What could not be queued trimmed is dropped as it came.
+        let ip = match reason {
+            DropReason::TrimFailed => packet.sent_ip(),
+            _ => packet.ip(),
+        };
+        self.tally.dropped_ip += ip;
+        if self.nics.is_some() {
+            self.lose_packet(packet);
+        } else {
+            self.flows.lose(packet.flow(), packet.sent_ip());
+            self.done(self.now);
+        }
     }
 
     /// A packet was delivered, served or dropped at `at`: the job may have drained.

@@ -57,7 +57,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline]
     pub(super) fn send_to_host(&mut self, host: u32, frame: Frame, at: u64) {
         match frame {
-            Frame::Data(packet) if self.receivers[host as usize].is_none() => {
+            Frame::Data(packet)
+                if self.receivers[host as usize].is_none() && self.nics.is_none() =>
+            {
                 // A receiver that takes frames at once needs no event: the time is known.
                 if at < self.end_time {
                     if D::SWITCHES {
@@ -65,14 +67,19 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     }
                     self.deliver(packet, at);
                 } else {
-                    self.tally.beyond_end += packet.ip();
+                    self.tally.send_beyond_end(packet);
                 }
             }
             frame => {
                 let inbound = &mut self.host_inbound[host as usize];
                 inbound.push_back((at, frame));
-                if inbound.len() == 1 {
-                    self.schedule(at, Kind::HostArrival, order(host, 0, 0));
+                if inbound.len() == 1 && at < self.end_time {
+                    if self.nics.is_some() {
+                        let key = self.ranks.nic_arrival(at, host);
+                        self.list.set(self.ranks.nic_arrival_slot(host), key);
+                    } else {
+                        self.schedule(at, Kind::HostArrival, order(host, 0, 0));
+                    }
                 }
             }
         }
@@ -87,6 +94,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A packet has reached its host, and its pool if there is one.
     #[inline]
     fn accept(&mut self, packet: Packet, at: u64) {
+        self.tally.arrived_ip += packet.ip();
+        if packet.is_cut() {
+            self.flows.receive_trimmed(packet.flow(), packet.sent_ip(), packet.ce());
+            return;
+        }
         self.tally.deliver(packet.ip(), at);
         self.flows.receive(packet.flow(), packet.ip(), packet.ce(), at);
     }
@@ -112,7 +124,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     let (reason, bytes) = (DropReason::NicReceivePool, packet.ip());
                     self.tally.drop(self.now, h, packet.tc(), reason, bytes, false);
                     self.tally.dropped_ip += bytes;
-                    self.flows.lose(packet.flow(), bytes);
+                    self.flows.lose(packet.flow(), packet.sent_ip());
                     self.done(self.now);
                 } else {
                     self.in_service += 1;
@@ -171,12 +183,18 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 self.schedule(at, Kind::Refresh, order(host, 0, tc));
             }
             let frame = PfcFrame { tc, pause };
-            self.touch_host(host, Kind::Refresh, |sender| sender.queue_pfc(frame));
-        } else if self.host_side.refresh_at.get(&(host, tc)) == Some(&self.now)
-            && let Some(receiver) = &mut self.receivers[host as usize]
-        {
-            let signal = receiver.half_time(tc);
-            self.signal(host, tc, signal, Kind::Refresh);
+            if self.nics.is_some() {
+                self.nic_queue_pfc(host, frame);
+            } else {
+                self.touch_host(host, Kind::Refresh, |sender| sender.queue_pfc(frame));
+            }
+        } else if self.host_side.refresh_at.get(&(host, tc)) == Some(&self.now) {
+            if let Some(receiver) = &mut self.receivers[host as usize] {
+                let signal = receiver.half_time(tc);
+                self.signal(host, tc, signal, Kind::Refresh);
+            } else {
+                self.nic_half_time(host, tc);
+            }
         }
     }
 
@@ -200,6 +218,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let sender = &mut self.hosts[host as usize];
         sender.wake(self.now, &mut self.flows, &mut self.source);
         self.announce(host, port);
+    }
+
+    /// The switch holds or releases a class of a host.
+    pub(super) fn hold_host(&mut self, host: u32, kind: Kind, tc: u8, held: bool) {
+        if self.nics.is_some() {
+            self.hosts[host as usize].set_paused(tc, held);
+            self.nic_paused(host, tc, held);
+        } else {
+            self.touch_host(host, kind, |sender| sender.set_paused(tc, held));
+        }
     }
 
     /// Something reaches a host now: what it has sent so far is fixed, `change` happens, and what

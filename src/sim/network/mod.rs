@@ -12,6 +12,7 @@ mod drive;
 mod forward;
 mod held;
 mod hosts;
+mod nics;
 mod pause;
 mod tally;
 
@@ -30,6 +31,7 @@ use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
 use super::switch::route::Forwarding;
 use super::traffic::FlowSource;
+use nics::Nics;
 use pause::{Pauses, PendingEffect};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -131,6 +133,8 @@ pub struct Network<M, E, D> {
     /// Frames on the way to hosts that are looked at on arrival: PFC, and data of slow receivers.
     host_inbound: Vec<VecDeque<InFlight>>,
     host_side: hosts::HostSide,
+    /// Hosts whose NIC reacts: all of them, or none.
+    nics: Option<Box<Nics>>,
     flows: FlowTable,
     source: FlowSource,
 

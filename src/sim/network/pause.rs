@@ -355,7 +355,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         } else {
             self.pauses.release(place, frame.tc, self.now);
         }
-        self.touch_host(host, kind, |sender| sender.set_paused(frame.tc, frame.pause));
+        self.hold_host(host, kind, frame.tc, frame.pause);
     }
 
     /// A pause may have run out.
@@ -378,7 +378,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.schedule(until, Kind::Expiry, order(node, local, tc));
         } else if is_host {
             self.pauses.release(place, tc, self.now);
-            self.touch_host(node, Kind::Expiry, |sender| sender.set_paused(tc, false));
+            self.hold_host(node, Kind::Expiry, tc, false);
         } else {
             self.release_port(place - self.hosts.len(), tc);
         }

@@ -9,6 +9,7 @@ use crate::sim::observe::{
     BuffId, DropReason, DropRow, End, Observations, PfcRow, PortBufferRow, PortCounterRow, Side,
     SwitchBuff, SwitchBufferRow, Totals,
 };
+use crate::sim::packet::Packet;
 use crate::sim::switch::buffer::BufferManager;
 use std::collections::VecDeque;
 
@@ -36,6 +37,10 @@ pub struct Plan {
     pub pfc: bool,
     /// As above.
     pub port_counters: bool,
+    /// As above.
+    pub transport: bool,
+    /// Rows of flows are asked for.
+    pub flows: bool,
     /// Limit of each pool's ingress occupancy, headroom and egress queue, by switch.
     pub limits: Vec<[[u64; 3]; 8]>,
     /// Size of each pool and of the whole buffer, by switch.
@@ -57,6 +62,8 @@ pub struct Counters {
     bytes_rx: u64,
     tx_drops: u64,
     rx_drops: u64,
+    trims: u64,
+    trim_cut_bytes: u64,
 }
 
 impl Counters {
@@ -65,6 +72,11 @@ impl Counters {
     pub fn send(&mut self, wire: u64) {
         self.packets_tx += 1;
         self.bytes_tx += wire;
+    }
+
+    /// Frames and wire bytes sent to their end so far.
+    pub fn sent_in_all(&mut self, packets: u64, bytes: u64) {
+        (self.packets_tx, self.bytes_tx) = (packets, bytes);
     }
 
     /// A frame arrived.
@@ -86,8 +98,16 @@ pub struct Tally {
     pub marks: u64,
     /// IP bytes sent to hosts that arrive at or after the end.
     pub beyond_end: u64,
+    /// Those of trimmed packets among them as they were sent, less what is left of them.
+    pub cut_beyond_end: u64,
     /// IP bytes dropped, over the whole job.
     pub dropped_ip: u64,
+    /// IP bytes taken off by trimming, over the whole job.
+    pub cut_ip: u64,
+    /// IP bytes that reached a host (and its pool if there is one), over the whole job.
+    pub arrived_ip: u64,
+    trims: u64,
+    trim_cut_bytes: u64,
     drops: [u64; 6],
     dropped_bytes: u64,
     first_drop: Option<u64>,
@@ -96,8 +116,6 @@ pub struct Tally {
     resume_frames: u64,
     delivered_packets: u64,
     delivered_bytes: u64,
-    /// IP bytes delivered, over the whole job.
-    pub delivered_ip: u64,
     warm_up: u64,
     /// Packets and bytes dropped in this interval, by place, class and reason.
     interval_drops: Vec<[u64; 2]>,
@@ -137,10 +155,26 @@ impl Tally {
     /// A packet is delivered at `at`.
     #[inline]
     pub fn deliver(&mut self, ip: u64, at: u64) {
-        self.delivered_ip += ip;
         if at >= self.warm_up {
             self.delivered_packets += 1;
             self.delivered_bytes += ip;
+        }
+    }
+
+    /// A packet will arrive at its host at or after the end.
+    pub fn send_beyond_end(&mut self, packet: Packet) {
+        self.beyond_end += packet.ip();
+        self.cut_beyond_end += packet.sent_ip() - packet.ip();
+    }
+
+    /// A packet was trimmed at a port: what that took off it, charged and of its IP packet.
+    pub fn trim(&mut self, place: usize, charged: u64, ip: u64) {
+        self.trims += 1;
+        self.trim_cut_bytes += charged;
+        self.cut_ip += ip;
+        if let Some(counters) = self.counters.get_mut(place) {
+            counters.trims += 1;
+            counters.trim_cut_bytes += charged;
         }
     }
 
@@ -189,6 +223,8 @@ impl Tally {
         self.dropped_bytes = 0;
         self.first_drop = None;
         self.unpaused = 0;
+        self.trims = 0;
+        self.trim_cut_bytes = 0;
         self.pause_frames = 0;
         self.resume_frames = 0;
     }
@@ -246,6 +282,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.schedule(self.now + self.plan.span, Kind::Report, CUT);
         } else {
             self.settle_hosts();
+            self.warm_up_nics();
             self.tally.restart();
             self.gauges.cut(self.now);
             self.peaks_from_held();
@@ -255,6 +292,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// Counts what hosts have sent before now.
     fn settle_hosts(&mut self) {
+        if self.nics.is_some() {
+            self.settle_nics();
+            return;
+        }
         for place in 0..self.host_side.pfc_senders.len() {
             let host = self.host_side.pfc_senders[place];
             self.settle_host(host);
@@ -345,6 +386,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         self.close_drops();
         self.close_pauses(length, zeros);
+        self.close_transport(length, zeros);
     }
 
     fn close_switch_gauges(&mut self, zeros: bool) {
@@ -396,7 +438,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let moved = c.packets_tx != last.packets_tx
                     || c.packets_rx != last.packets_rx
                     || c.tx_drops != last.tx_drops
-                    || c.rx_drops != last.rx_drops;
+                    || c.rx_drops != last.rx_drops
+                    || c.trims != last.trims;
                 if !moved && !zeros {
                     continue;
                 }
@@ -424,8 +467,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     interval_bytes_rx: c.bytes_rx - last.bytes_rx,
                     tx_drops: c.tx_drops,
                     rx_drops: c.rx_drops,
-                    trims: 0,
-                    trim_cut_bytes: 0,
+                    trims: c.trims,
+                    trim_cut_bytes: c.trim_cut_bytes,
                 });
             }
         }
@@ -503,22 +546,33 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if !budget {
             self.now = self.end_time;
         }
-        for host in 0..self.hosts.len() {
-            self.advance_host(host as u32, Kind::Report);
+        if self.nics.is_none() {
+            for host in 0..self.hosts.len() {
+                self.advance_host(host as u32, Kind::Report);
+            }
         }
         self.close_interval();
         if self.now < self.plan.warm_up {
             // Nothing was measured.
             self.tally.restart();
+            self.warm_up_nics();
             self.pauses.warm_up_ends(self.now);
         }
         for sender in &self.hosts {
             sender.give_back_unfinished(self.now, &mut self.flows);
         }
         let mut observations = std::mem::take(&mut self.rows);
+        let nics = self.nics.take();
+        let keep_flows = self.plan.flows;
         let (flows, mut totals) = self.totals(budget);
         totals.flows_unfinished = flows.started - flows.finished;
         observations.flows = flows.into_rows();
+        if let Some(nics) = nics {
+            nics.total(&mut totals);
+            if keep_flows {
+                observations.flows = nics.flow_rows();
+            }
+        }
         observations.totals = totals;
         observations
     }
@@ -560,10 +614,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             paused_pairs: (self.hosts.len() + self.ports.len()) as u64 * lossless,
             stuck_pauses: self.stuck_pauses(),
             ecn_marks: t.marks,
-            trims: 0,
-            trim_cut_bytes: 0,
+            trims: t.trims,
+            trim_cut_bytes: t.trim_cut_bytes,
             delivered_bytes: t.delivered_bytes,
             delivered_packets: t.delivered_packets,
+            payload_bytes: None,
+            data_packets_sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
             fct_p50: times.percentile(50),
             fct_p99: times.percentile(99),
             fct_max: times.percentile(100),

@@ -5,12 +5,18 @@
 //! takes messages, packets and deadlines, and puts packets into its port's queues. Refuses to know
 //! switches, events and links, which is how the worked examples are tested packet by packet.
 
+pub mod any;
 pub mod egress;
+pub mod ingress;
+pub mod packets;
 pub mod roce;
 pub mod stats;
 pub mod turns;
+pub mod uet;
 pub mod window;
 
+/// Code point of a packet under the UET policy.
+pub use crate::scenario::Role as CodePoint;
 use egress::Egress;
 use stats::{FlowStats, NicStats};
 
@@ -47,21 +53,6 @@ pub enum PacketKind {
     ProbeAck,
     /// Congestion notification.
     Cnp,
-}
-
-/// Code point of a packet under the UET policy, as `scenario::Role` names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-#[repr(u8)]
-pub enum CodePoint {
-    /// Data that is dropped rather than trimmed.
-    #[default]
-    NoTrim,
-    /// Data that may be trimmed.
-    Trimmable,
-    /// A retransmission that may be trimmed.
-    TrimmableRetransmit,
-    /// Acknowledgements, probes.
-    Control,
 }
 
 /// What a packet carries for the transport at the other end. One layout for every transport:

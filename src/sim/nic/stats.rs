@@ -22,6 +22,25 @@ pub struct FlowStats {
     pub received_ce: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Payload bytes handed to the application, each once.
+    pub payload_bytes: u64,
+}
+
+impl FlowStats {
+    /// Both together.
+    #[must_use]
+    pub fn plus(mut self, other: &FlowStats) -> FlowStats {
+        self.sent_packets += other.sent_packets;
+        self.sent_bytes += other.sent_bytes;
+        self.retransmitted += other.retransmitted;
+        self.received_packets += other.received_packets;
+        self.received_bytes += other.received_bytes;
+        self.received_trimmed += other.received_trimmed;
+        self.received_ce += other.received_ce;
+        self.timeouts += other.timeouts;
+        self.payload_bytes += other.payload_bytes;
+        self
+    }
 }
 
 /// Smallest, largest, last and summed value of what was sampled.

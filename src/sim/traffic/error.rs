@@ -1,5 +1,6 @@
 //! What can be wrong with a pattern.
 
+use crate::scenario::Fault;
 use thiserror::Error;
 
 /// A pattern that cannot be expanded.
@@ -50,6 +51,8 @@ pub enum Problem {
     TooManyListed { flows: usize },
     #[error("flow {flow} (from 0): {problem}")]
     Listed { flow: usize, problem: ListedProblem },
+    #[error("`{}` is {}: {}", .0.key, .0.value, .0.rule)]
+    Collective(Fault),
     #[error("the flows of `{file}` (BLAKE3 {blake3:?}) were not loaded")]
     NoTrace { file: String, blake3: String },
 }

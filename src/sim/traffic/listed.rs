@@ -1,7 +1,7 @@
 //! Patterns that list their flows one by one: `flows` and `trace`.
 
 use super::error::ListedProblem;
-use super::pattern::{Setting, Shape, cap, class, packet, size};
+use super::pattern::{Setting, Shape, cap, check_dscp, packet, size};
 use super::{FlowStart, Problem, TraceFlow};
 use crate::scenario::{Common, Flows, Trace};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ fn check(flow: &TraceFlow, hosts: u32) -> Result<(), ListedProblem> {
     let values = || {
         size(flow.bytes)?;
         flow.packet.map_or(Ok(1), |p| packet(p.into()))?;
-        flow.dscp.map_or(Ok(0), |d| class(d.into()))?;
+        flow.dscp.map_or(Ok(()), |d| check_dscp(d.into()))?;
         flow.rate.map_or(Ok(1), cap)
     };
     values().map_err(|problem: Problem| ListedProblem::Value(Box::new(problem)))?;

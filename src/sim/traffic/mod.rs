@@ -20,8 +20,12 @@
 //! | `uniform` | arrival | `arrivals`, `sources`, `destinations`, `sizes`: see [`FlowSource`] |
 //! | `on-off` | sender k, then burst | `bursts`: length, then silence, of each burst |
 //! | `flows`, `trace` | as listed | |
+//! | `collective` | run, barrier before operation, then as [`steps`] says | |
 //!
-//! With `jitter` each flow takes one draw of the stream `jitter` in the order of that list, added
+//! Of a `collective` the source hands out what waits for nothing; [`Steps`] hands out the rest as
+//! what they wait for completes.
+//!
+//! With `jitter` each flow (of a collective: each rank) takes one draw of the stream `jitter` in the order of that list, added
 //! to its start. Streams are named `traffic/<place of the pattern>/<purpose>`.
 //!
 //! Arrivals of `uniform` keep the fraction of a picosecond between them: a flow starts at the
@@ -34,10 +38,12 @@ mod error;
 mod grid;
 mod listed;
 mod on_off;
+mod opening;
 mod pattern;
 mod single;
 mod sizes;
 mod source;
+mod steps;
 mod trace;
 mod uniform;
 mod wire;
@@ -47,6 +53,7 @@ mod tests;
 
 pub use error::{ListedProblem, Problem, TrafficError};
 pub use source::FlowSource;
+pub use steps::{RunTimes, Steps};
 pub use trace::{TraceFlow, Traces};
 
 use crate::scenario::Role;
@@ -62,15 +69,15 @@ pub struct FlowStart {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// IP bytes, at least 1.
+    /// IP bytes, at least 1; payload bytes of a message, and 0 in a collective where it is empty.
     pub bytes: u64,
     /// IP bytes of a packet, 1 to 65,535; the last packet of the flow carries the rest.
     pub packet: u32,
-    /// Traffic class by the code point, 0 to 7.
+    /// Traffic class, 0 to 7: by the role under the UET policy, by the code point without.
     pub tc: u8,
     /// ECN-capable transport.
     pub ect: bool,
-    /// Codepoint role, for the UET policy.
+    /// Codepoint role; no-trim data without the UET policy.
     pub role: Role,
     /// Start in ps.
     pub start: u64,

@@ -4,10 +4,12 @@ use super::draw::Jitter;
 use super::grid::Grid;
 use super::listed::Listed;
 use super::on_off::OnOff;
+use super::opening::Opening;
 use super::single::Single;
+use super::steps::Steps;
 use super::uniform::Uniform;
 use super::{FlowStart, Problem, TraceFlow, Traces};
-use crate::scenario::{Common, RingSteps, Traffic};
+use crate::scenario::{Common, RingSteps, Role, SharedBufferManager, Traffic};
 use crate::sim::random::{Seeds, Stream};
 
 /// Most flows that are generated only to be counted: some ten seconds.
@@ -30,6 +32,8 @@ pub(super) struct Setting<'a> {
     pub(super) duration: u64,
     /// Parsed trace files.
     pub(super) traces: &'a Traces,
+    /// What decides the classes.
+    pub(super) buffer: &'a SharedBufferManager,
 }
 
 impl Setting<'_> {
@@ -79,11 +83,15 @@ impl Setting<'_> {
 pub(super) struct Shape {
     template: FlowStart,
     first: u64,
+    /// Roles are read, and decide the class.
+    roles: bool,
 }
 
 impl Shape {
     pub(super) fn new(setting: &Setting<'_>, common: &Common) -> Result<Shape, Problem> {
-        let (packet, tc) = (packet(common.packet.0)?, class(common.dscp)?);
+        let packet = packet(common.packet.0)?;
+        check_dscp(common.dscp)?;
+        let roles = setting.buffer.uet_policy_enabled;
         let template = FlowStart {
             id: 0,
             pattern: setting.place,
@@ -91,14 +99,14 @@ impl Shape {
             dst: 0,
             bytes: 0,
             packet,
-            tc,
+            tc: setting.buffer.class_of(common.dscp, common.role),
             ect: common.ect,
-            role: common.role.unwrap_or_default(),
+            role: common.role.filter(|_| roles).unwrap_or_default(),
             start: common.start.0,
             rate: common.rate.map_or(Ok(0), |rate| cap(rate.0))?,
             entropy: 0,
         };
-        Ok(Shape { template, first: setting.first })
+        Ok(Shape { template, first: setting.first, roles })
     }
 
     /// IP bytes of a packet.
@@ -127,11 +135,16 @@ impl Shape {
     /// The listed flow at `place`, starting at `start`; what it does not say is the pattern's.
     pub(super) fn listed(&self, place: u64, flow: &TraceFlow, start: u64) -> FlowStart {
         let base = self.flow(place, flow.src, flow.dst, flow.bytes, start);
+        let (role, tc) = match (self.roles, flow.role, flow.dscp) {
+            (true, Some(role), _) => (role, role.class()),
+            (false, _, Some(dscp)) => (Role::NoTrim, dscp / 8),
+            _ => (base.role, base.tc),
+        };
         FlowStart {
             packet: flow.packet.unwrap_or(base.packet),
-            tc: flow.dscp.map_or(base.tc, |dscp| dscp / 8),
+            tc,
             ect: flow.ect.unwrap_or(base.ect),
-            role: flow.role.unwrap_or(base.role),
+            role,
             rate: flow.rate.unwrap_or(base.rate),
             ..base
         }
@@ -152,12 +165,9 @@ pub(super) fn packet(packet: u64) -> Result<u32, Problem> {
     }
 }
 
-/// The class of a code point, checked.
-pub(super) fn class(dscp: u64) -> Result<u8, Problem> {
-    match dscp {
-        0..=63 => Ok((dscp / 8) as u8),
-        _ => Err(Problem::Dscp { dscp }),
-    }
+/// Checks a code point, whether or not it decides the class.
+pub(super) fn check_dscp(dscp: u64) -> Result<(), Problem> {
+    if dscp > 63 { Err(Problem::Dscp { dscp }) } else { Ok(()) }
 }
 
 /// A rate cap, checked.
@@ -178,10 +188,16 @@ pub(super) enum Pattern {
     Listed(Listed),
     Uniform(Uniform),
     OnOff(OnOff),
+    Opening(Opening),
 }
 
 impl Pattern {
-    pub(super) fn new(traffic: &Traffic, setting: &Setting<'_>) -> Result<Pattern, Problem> {
+    /// A pattern; the state of a collective goes to `steps`.
+    pub(super) fn new(
+        traffic: &Traffic,
+        setting: &Setting<'_>,
+        steps: &mut Steps,
+    ) -> Result<Pattern, Problem> {
         Ok(match traffic {
             Traffic::Incast(incast) => Pattern::Single(Single::incast(incast, setting)?),
             Traffic::Permutation(p) => Pattern::Single(Single::permutation(p, setting)?),
@@ -194,6 +210,10 @@ impl Pattern {
             Traffic::OnOff(on_off) => Pattern::OnOff(OnOff::new(on_off, setting)?),
             Traffic::Flows(flows) => Pattern::Listed(Listed::flows(flows, setting)?),
             Traffic::Trace(trace) => Pattern::Listed(Listed::trace(trace, setting)?),
+            Traffic::Collective(collective) => {
+                let (flows, count) = steps.add(collective, setting)?;
+                Pattern::Opening(Opening::new(flows, count, setting.hosts))
+            }
         })
     }
 
@@ -205,6 +225,7 @@ impl Pattern {
             Pattern::Listed(listed) => Ok(listed.count()),
             Pattern::Uniform(uniform) => uniform.count(),
             Pattern::OnOff(on_off) => Ok(on_off.count()),
+            Pattern::Opening(opening) => Ok(opening.count()),
         }
     }
 
@@ -217,6 +238,7 @@ impl Pattern {
             Pattern::Listed(listed) => listed.next(host),
             Pattern::Uniform(uniform) => uniform.next(host),
             Pattern::OnOff(on_off) => on_off.next(host),
+            Pattern::Opening(opening) => opening.next(host),
         }
     }
 

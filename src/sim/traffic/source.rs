@@ -1,6 +1,7 @@
 //! All patterns of a scenario together, host by host.
 
 use super::pattern::{Pattern, Setting};
+use super::steps::Steps;
 use super::{FlowStart, Problem, Traces, TrafficError};
 use crate::scenario::Scenario;
 use crate::sim::random::Seeds;
@@ -12,6 +13,8 @@ use crate::sim::random::Seeds;
 #[derive(Debug)]
 pub struct FlowSource {
     patterns: Vec<Pattern>,
+    /// The collectives, until they are taken.
+    steps: Steps,
     /// The next flow of each host and pattern, pattern by pattern inside a host.
     heads: Vec<Option<FlowStart>>,
     /// By host: the pattern whose head is next; any while the host has none.
@@ -40,14 +43,17 @@ impl FlowSource {
     ) -> Result<FlowSource, TrafficError> {
         let duration = scenario.duration.0;
         let mut patterns = Vec::with_capacity(scenario.traffic.len());
+        let mut steps = Steps::default();
         let mut first = 0;
         for (place, traffic) in (0..).zip(&scenario.traffic) {
             let fail = |problem| TrafficError { place, pattern: traffic.pattern(), problem };
             if hosts < 2 {
                 return Err(fail(Problem::Hosts { hosts }));
             }
-            let setting = Setting { place, first, hosts, host_rate, seeds, duration, traces };
-            let pattern = Pattern::new(traffic, &setting).map_err(fail)?;
+            let buffer = &scenario.switch.shared_buffer_manager;
+            let setting =
+                Setting { place, first, hosts, host_rate, seeds, duration, traces, buffer };
+            let pattern = Pattern::new(traffic, &setting, &mut steps).map_err(fail)?;
             // Counting may be as long as generating: only where an id depends on it.
             if patterns.len() + 1 < scenario.traffic.len() {
                 first += pattern.count().map_err(fail)?;
@@ -58,6 +64,7 @@ impl FlowSource {
             heads: Vec::with_capacity(hosts as usize * patterns.len()),
             next: vec![0; hosts as usize],
             patterns,
+            steps,
             duration,
             waiting: 0,
         };
@@ -69,6 +76,12 @@ impl FlowSource {
             source.waiting += u32::from(source.is_waiting(host));
         }
         Ok(source)
+    }
+
+    /// Takes the collectives: of them the source itself hands out only what waits for nothing.
+    /// Empty from the second time on.
+    pub fn take_steps(&mut self) -> Steps {
+        std::mem::take(&mut self.steps)
     }
 
     /// The next flow of a host in order of (start, id) without taking it; `None`: never again.

@@ -5,7 +5,7 @@
 
 use super::*;
 use super::{draw, sizes::Distribution, sizes::FlowSize, wire};
-use crate::scenario::{Burst, Common, RingSteps, Scenario, Traffic};
+use crate::scenario::{Burst, Common, RingSteps, Role, Scenario, Traffic};
 use crate::sim::random::{Seeds, Stream};
 use proptest::prelude::*;
 use serde_json::json;
@@ -167,6 +167,7 @@ fn expand(scenario: &Scenario, seeds: &Seeds) -> Vec<FlowStart> {
                 let flows = flows.iter().map(|f| (f.src, f.dst, f.bytes, f.start));
                 (&p.common, flows.collect())
             }
+            Traffic::Collective(_) => unreachable!("collectives have tests of their own"),
         };
         let mut jitter = stream("jitter");
         for (within, (src, dst, bytes, start)) in flows.into_iter().enumerate() {
@@ -178,6 +179,15 @@ fn expand(scenario: &Scenario, seeds: &Seeds) -> Vec<FlowStart> {
                 _ => None,
             };
             let id = list.len() as u64;
+            let role = own.and_then(|f| f.role).or(common.role).unwrap_or_default();
+            let dscp = own.and_then(|f| f.dscp).unwrap_or(common.dscp as u8);
+            let uet = scenario.switch.shared_buffer_manager.uet_policy_enabled;
+            let (tc, role) = match (uet, role) {
+                (false, _) => (dscp / 8, Role::NoTrim),
+                (true, Role::Control) => (2, role),
+                (true, Role::Trimmed) => (1, role),
+                (true, _) => (0, role),
+            };
             list.push(FlowStart {
                 id,
                 pattern: place,
@@ -185,9 +195,9 @@ fn expand(scenario: &Scenario, seeds: &Seeds) -> Vec<FlowStart> {
                 dst,
                 bytes,
                 packet: own.and_then(|f| f.packet).unwrap_or(common.packet.0 as u32),
-                tc: own.and_then(|f| f.dscp).unwrap_or(common.dscp as u8) / 8,
+                tc,
                 ect: own.and_then(|f| f.ect).unwrap_or(common.ect),
-                role: own.and_then(|f| f.role).or(common.role).unwrap_or_default(),
+                role,
                 start: common.start.0 + start + delay,
                 rate: own.and_then(|f| f.rate).or(common.rate.map(|r| r.0)).unwrap_or(0),
                 entropy: (49_152 + id % 16_384) as u16,
@@ -238,7 +248,8 @@ fn every_pattern(hosts: u32, jitter: u64) -> Scenario {
             {"pattern": "flows", "jitter": jitter, "dscp": 8, "start": 10, "flows": [
                 {"src": 2, "dst": 0, "bytes": 10, "start": 7_000},
                 {"src": 2, "dst": 1, "bytes": 11, "start": 3_000, "packet": 1, "role": "control"},
-                {"src": 0, "dst": 2, "bytes": 12, "dscp": 63, "ect": true, "rate": 5}]},
+                {"src": 0, "dst": 2, "bytes": 12, "dscp": 63, "ect": true, "rate": 5},
+                {"src": 1, "dst": 2, "bytes": 12, "dscp": 50, "role": "trimmed"}]},
             {"pattern": "on-off", "receiver": 0, "senders": 1, "on": 90_000, "off": 0,
              "jitter": jitter},
             {"pattern": "trace", "file": "a.csv", "blake3": "abc", "jitter": jitter, "start": 3},
@@ -250,7 +261,10 @@ fn every_pattern(hosts: u32, jitter: u64) -> Scenario {
 fn what_is_handed_out_is_the_list() {
     for hosts in [3, 4, 17] {
         for jitter in [0, 1, 40_000, 5_000_000] {
-            assert_is_the_list(&every_pattern(hosts, jitter), 11);
+            let mut scenario = every_pattern(hosts, jitter);
+            assert_is_the_list(&scenario, 11);
+            scenario.switch.shared_buffer_manager.uet_policy_enabled = true;
+            assert_is_the_list(&scenario, 11);
         }
     }
 }

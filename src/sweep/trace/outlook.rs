@@ -56,6 +56,10 @@ impl Outlook {
             )));
         }
         let buffer = &scenario.switch.shared_buffer_manager;
+        if buffer.uet_policy_enabled {
+            // Classes follow from roles, and all of them have a pool.
+            return found;
+        }
         for class in 0..8 {
             let plain = self.plain.filter(|_| trace.common.dscp / 8 == class as u64);
             let Some(flow) = self.classes[class].into_iter().chain(plain).min() else { continue };
@@ -90,5 +94,26 @@ mod tests {
         (classes[5], classes[0]) = (Some(1), Some(3));
         assert_eq!(outlook.classes, classes);
         assert_eq!(Outlook::of(&[]), Outlook::default());
+    }
+
+    #[test]
+    fn a_class_without_a_pool_is_no_matter_where_roles_decide() {
+        let text = "src,dst,bytes,start_ns,dscp\n1,0,9,0,40\n";
+        let flows = parse_trace(Path::new("t.csv"), text.as_bytes()).unwrap();
+        let mut scenario: Scenario = serde_json::from_value(serde_json::json!({
+            "duration": 1, "topology": {"kind": "single-switch", "hosts": 2},
+            "switch": {"SharedBufferManager": {"TrafficClassPoolMapping": [0, 1, 0, 0, 0, 6, 0, 0]}},
+            "traffic": [{"pattern": "trace", "file": "t.csv"}],
+        }))
+        .unwrap();
+        let refused = |scenario: &Scenario| {
+            let crate::scenario::Traffic::Trace(trace) = &scenario.traffic[0] else {
+                panic!("a trace")
+            };
+            Outlook::of(&flows).refusals(0, trace, scenario).len()
+        };
+        assert_eq!(refused(&scenario), 1);
+        scenario.switch.shared_buffer_manager.uet_policy_enabled = true;
+        assert_eq!(refused(&scenario), 0);
     }
 }

@@ -89,6 +89,35 @@ fn infeasible_points_are_rows_unless_strict() {
 }
 
 #[test]
+fn trimming_has_its_conditions() {
+    let plan = |switch: &str| {
+        let key = "  record: {interval";
+        let sweep = SWEEP.replace(key, &format!("  switch: {{{switch}}}\n{key}"));
+        Place::new(&sweep).ends(&["plan", "sweep.yaml"])
+    };
+    let trimmer = "PacketTrimmer: {TrimmingEnabled: true}";
+    let lossy = "EnablePFC: [0, 0, 0, 0, 0, 0, 0, 0]";
+    let uet = "UETPolicyEnabled: true";
+    for (buffer, reason) in [
+        (lossy, Some("TrimmingEnabled = true: needs UETPolicyEnabled = true")),
+        (uet, Some("TrimmingEnabled = true: needs EnablePFC = 0 for every class")),
+        (&format!("{uet}, {lossy}"), None),
+    ] {
+        let (code, stdout, stderr) = plan(&format!("{trimmer}, SharedBufferManager: {{{buffer}}}"));
+        assert_eq!(code, 0, "{stderr}");
+        let told = stdout.contains("switch.PacketTrimmer.TrimmingEnabled");
+        assert_eq!(told, reason.is_some(), "{stdout}");
+        assert!(stdout.contains(reason.unwrap_or("4 jobs to run")), "{stdout}");
+    }
+    // A list that the policy does not read has to have its form.
+    let (code, _, stderr) =
+        plan(&format!("SharedBufferManager: {{{uet}, TrafficClassPoolMapping: [0, 1]}}"));
+    assert_eq!(code, 3);
+    assert!(stderr.starts_with("error: sweep.yaml:9:"), "{stderr}");
+    assert!(stderr.contains("TrafficClassPoolMapping: has 2 values, needs 8"), "{stderr}");
+}
+
+#[test]
 fn a_folder_that_is_no_dataset_is_left_alone() {
     let place = Place::new(SWEEP);
     std::fs::create_dir(place.path("photos")).unwrap();
@@ -112,7 +141,8 @@ fn a_dataset_of_another_version_is_left_alone() {
     let place = Place::new(SWEEP);
     place.succeeds(&["run", "sweep.yaml", "--out", "data", "-q"]);
     let marker = std::fs::read_to_string(place.path("data/dataset.json")).unwrap();
-    let newer = marker.replace("\"schema_version\": 1", "\"schema_version\": 99");
+    let version = format!("\"schema_version\": {}", poolsweep::record::SCHEMA_VERSION);
+    let newer = marker.replace(&version, "\"schema_version\": 99");
     assert_ne!(newer, marker);
     place.write("data/dataset.json", &newer);
     for arguments in [

@@ -20,6 +20,9 @@ pub struct FlowState {
     pub sent_bytes: u64,
     pub received_packets: u64,
     pub received_bytes: u64,
+    pub received_trimmed: u64,
+    /// What the packets that arrived trimmed had been sent with.
+    pub trimmed_bytes: u64,
     pub received_ce: u64,
     pub lost: u64,
     pub end: Option<u64>,
@@ -36,6 +39,8 @@ impl FlowState {
             sent_bytes: 0,
             received_packets: 0,
             received_bytes: 0,
+            received_trimmed: 0,
+            trimmed_bytes: 0,
             received_ce: 0,
             lost: 0,
             end: None,
@@ -161,7 +166,10 @@ impl World {
             let packet = Packet {
                 flow: place,
                 ip,
+                sent: ip,
                 tc: flow.spec.tc,
+                role: flow.spec.role,
+                trimmed: false,
                 ect: flow.spec.ect,
                 ce: false,
                 from: 0,
@@ -204,6 +212,12 @@ impl World {
 
     fn accepted(&mut self, packet: Packet) {
         let flow = &mut self.flows[packet.flow];
+        if packet.trimmed {
+            flow.received_trimmed += 1;
+            flow.trimmed_bytes += packet.sent;
+            flow.received_ce += u64::from(packet.ce);
+            return;
+        }
         flow.received_packets += 1;
         flow.received_bytes += packet.ip;
         flow.received_ce += u64::from(packet.ce);

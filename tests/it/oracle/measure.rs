@@ -84,8 +84,9 @@ impl ClassMeter {
     }
 }
 
-/// Packets and bytes sent and received, drops on leaving and arriving.
-type PortMeter = [u64; 6];
+/// Packets and bytes sent and received, drops on leaving and arriving, packets trimmed and the
+/// bytes that took.
+type PortMeter = [u64; 8];
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -179,8 +180,8 @@ impl Meters {
             port_gauges,
             switch_gauges,
             classes: ports.iter().map(|_| Default::default()).collect(),
-            counters: vec![[0; 6]; ports.len()],
-            counters_at_start: vec![[0; 6]; ports.len()],
+            counters: vec![[0; 8]; ports.len()],
+            counters_at_start: vec![[0; 8]; ports.len()],
             drops: BTreeMap::new(),
             lossless: switches[0].startup.lossless,
             interval_start: 0,
@@ -270,7 +271,10 @@ impl Meters {
         reason: DropReason,
         bytes: u64,
     ) {
-        let leaving = matches!(reason, DropReason::EgressQueueLimit | DropReason::EgressPool);
+        let leaving = matches!(
+            reason,
+            DropReason::EgressQueueLimit | DropReason::EgressPool | DropReason::TrimFailed
+        );
         self.counters[port][if leaving { 4 } else { 5 }] += 1;
         let place = self.places[port];
         let sum = self.drops.entry((place.node, place.number, tc, pool, reason)).or_default();
@@ -283,6 +287,13 @@ impl Meters {
         if now >= self.warm_up {
             totals.first_drop.get_or_insert(now);
         }
+    }
+
+    pub fn trimmed(&mut self, port: usize, cut: u64) {
+        self.counters[port][6] += 1;
+        self.counters[port][7] += cut;
+        self.rows.totals.trims += 1;
+        self.rows.totals.trim_cut_bytes += cut;
     }
 
     pub fn dropped_without_pause(&mut self) {
@@ -389,8 +400,8 @@ impl Meters {
                     interval_bytes_rx: total[3] - before[3],
                     tx_drops: total[4],
                     rx_drops: total[5],
-                    trims: 0,
-                    trim_cut_bytes: 0,
+                    trims: total[6],
+                    trim_cut_bytes: total[7],
                 });
             }
         }
@@ -468,8 +479,10 @@ impl Meters {
                     sent_bytes: f.sent_bytes,
                     received_packets: f.received_packets,
                     received_bytes: f.received_bytes,
-                    received_trimmed: 0,
+                    received_trimmed: f.received_trimmed,
                     received_ce: f.received_ce,
+                    retransmitted: 0,
+                    timeouts: 0,
                 })
                 .collect();
         }

@@ -1,12 +1,12 @@
 //! A literal simulator to compare with: every rule of the switch page written down as it reads.
 //!
-//! Owns a second, independent implementation of the default switch, the open-loop hosts and every
-//! table they leave. One event for everything that happens, all events in one ordered map, plain
+//! Owns a second, independent implementation of the switch under both policies, the open-loop
+//! hosts and every table they leave. One event for everything that happens, all events in one ordered map, plain
 //! structs, no laziness and no fusion: slow, and easy to compare with the rules. Refuses to share
 //! code with the simulator beyond plain data: the scenario, its start-up and links, the list of
 //! flows, the random streams and the shape of the rows.
 //!
-//! Not covered: the UET policy, flowlets, whole-nanosecond timing, the budget of events.
+//! Not covered: flowlets, whole-nanosecond timing, the budget of events.
 
 mod host;
 mod measure;
@@ -17,7 +17,7 @@ use host::{FlowState, Host};
 use measure::Meters;
 use poolsweep::scenario::links::{self, NetworkPlan};
 use poolsweep::scenario::startup::Startup;
-use poolsweep::scenario::{Scenario, Until};
+use poolsweep::scenario::{Role, Scenario, Until};
 use poolsweep::sim::observe::{DropReason, End, Observations, Side};
 use poolsweep::sim::random::Seeds;
 use poolsweep::sim::traffic::{FlowSource, Traces};
@@ -79,7 +79,12 @@ enum Frame {
 struct Packet {
     flow: usize,
     ip: u64,
+    /// IP bytes it left its host with.
+    sent: u64,
     tc: u8,
+    role: Role,
+    /// A switch has cut it.
+    trimmed: bool,
     ect: bool,
     ce: bool,
     /// Port it came in by at the switch it is in.
@@ -388,7 +393,7 @@ impl World {
 
     fn dropped(&mut self, port: usize, packet: &Packet, pool: u8, reason: DropReason) {
         self.inside -= 1;
-        self.flows[packet.flow].lost += packet.ip;
+        self.flows[packet.flow].lost += packet.sent;
         let bytes = match reason {
             DropReason::NicReceivePool => packet.ip,
             _ => packet.charged(),
@@ -406,7 +411,7 @@ impl World {
     /// Every byte sent was received, dropped or is still somewhere.
     fn check_conservation(&self) {
         let mut inside: BTreeMap<usize, u64> = BTreeMap::new();
-        let mut add = |packet: &Packet| *inside.entry(packet.flow).or_default() += packet.ip;
+        let mut add = |packet: &Packet| *inside.entry(packet.flow).or_default() += packet.sent;
         for port in &self.ports {
             if let Some(Frame::Data(packet)) = &port.sending {
                 add(packet);
@@ -424,7 +429,7 @@ impl World {
             let there = inside.get(&place).copied().unwrap_or(0);
             assert_eq!(
                 flow.spec.bytes,
-                flow.remaining + flow.received_bytes + flow.lost + there,
+                flow.remaining + flow.received_bytes + flow.lost + flow.trimmed_bytes + there,
                 "bytes of flow {}",
                 flow.spec.id
             );

@@ -4,7 +4,7 @@ use super::route::Router;
 use super::{Event, Frame, Kind, Packet, Port, World};
 use poolsweep::scenario::links::SwitchPlan;
 use poolsweep::scenario::startup::{LimitForm, Startup};
-use poolsweep::scenario::{EcnHandler, Scenario};
+use poolsweep::scenario::{EcnHandler, Role, Scenario};
 use poolsweep::sim::observe::DropReason;
 use poolsweep::sim::random::{Seeds, Stream};
 use rand_core::Rng;
@@ -27,6 +27,18 @@ pub struct Switch {
     ecn: EcnHandler,
     draws: Stream,
     router: Router,
+    /// Under the UET policy: the egress limit, and whether packets are trimmed.
+    uet: Option<(u64, bool)>,
+}
+
+/// Section 8: the fixed limit, and whether there is trimming.
+fn uet_limit(scenario: &Scenario) -> Option<(u64, bool)> {
+    let buffer = &scenario.switch.shared_buffer_manager;
+    let trims = scenario.switch.packet_trimmer.trimming_enabled;
+    buffer.uet_policy_enabled.then(|| {
+        let times = if trims { 1 } else { buffer.queue_drop_threshold };
+        (times * buffer.plane_bdp.0, trims)
+    })
 }
 
 impl Switch {
@@ -51,10 +63,14 @@ impl Switch {
             ecn: scenario.switch.ecn_handler.clone(),
             draws: seeds.switch_stream(plan.node, "ecn"),
             router: Router::new(scenario, plan),
+            uet: uet_limit(scenario),
         }
     }
 
     fn pool_of(&self, tc: u8) -> usize {
+        if self.uet.is_some() {
+            return usize::from(tc);
+        }
         usize::from(self.startup.class_pool[usize::from(tc)])
     }
 
@@ -143,6 +159,13 @@ impl World {
                 LimitForm::EvenSplit | LimitForm::FixedCap => {
                     q + b > s.startup.pools[pool].expect("a pool").static_limit
                 }
+                LimitForm::Uet { .. } => {
+                    let (limit, _) = s.uet.expect("the policy");
+                    match packet.role {
+                        Role::TrimmableRetransmit => 2 * (q + b) > 3 * limit,
+                        _ => q + b > limit,
+                    }
+                }
             };
             let reason = if over {
                 Some(DropReason::EgressQueueLimit)
@@ -153,11 +176,49 @@ impl World {
             };
             if let Some(reason) = reason {
                 s.occupancy[packet.from - s.first][pool] -= b;
-                let leaving = s.first + out;
-                self.dropped(leaving, &packet, pool as u8, reason);
+                let trims = s.uet.is_some_and(|(_, trims)| trims);
+                match packet.role {
+                    Role::Trimmable | Role::TrimmableRetransmit if trims => {
+                        self.trim(at, out, packet);
+                    }
+                    _ => {
+                        let leaving = s.first + out;
+                        self.dropped(leaving, &packet, pool as u8, reason);
+                    }
+                }
                 return;
             }
         }
+        self.enqueue(at, out, packet, pool);
+    }
+
+    /// Section 8: the packet is cut and offered to the queue of trimmed packets.
+    fn trim(&mut self, at: usize, out: usize, packet: Packet) {
+        let s = &mut self.switches[at];
+        let cut = Packet {
+            ip: if packet.ip > 44 { 44 } else { packet.ip },
+            tc: 1,
+            role: Role::Trimmed,
+            trimmed: true,
+            ..packet
+        };
+        let (b, leaving) = (cut.charged(), s.first + out);
+        let (limit, _) = s.uet.expect("the policy");
+        if s.ingress_total(1) + b > s.size(1)
+            || s.queued[out][1] + b > limit
+            || s.egress_total(1) + b > s.size(1)
+        {
+            self.dropped(leaving, &cut, 1, DropReason::TrimFailed);
+            return;
+        }
+        s.occupancy[packet.from - s.first][1] += b;
+        self.meters.trimmed(leaving, packet.charged() - b);
+        self.enqueue(at, out, cut, 1);
+    }
+
+    fn enqueue(&mut self, at: usize, out: usize, packet: Packet, pool: usize) {
+        let b = packet.charged();
+        let s = &mut self.switches[at];
         s.queued[out][pool] += b;
         let w = s.ecn.ewma_weight;
         let average = &mut s.averages[out][pool];

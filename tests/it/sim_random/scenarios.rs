@@ -3,8 +3,8 @@
 use poolsweep::scenario::links::pause_time;
 use poolsweep::scenario::{
     AllToAll, Burst, Common, EcmpHashMethod, EcnHandler, FlowEntry, Flows, Hold, HostNic, Incast,
-    Nic, OnOff, Permutation, Record, Scenario, SharedBufferManager, Switch, Table, Topology,
-    Traffic, Uniform, Until,
+    Nic, OnOff, PacketTrimmer, Permutation, Record, Role, Scenario, SharedBufferManager, Switch,
+    Table, Topology, Traffic, Uniform, Until,
 };
 use poolsweep::units::{BitRate, Bytes, Ps};
 use proptest::collection::{btree_map, vec};
@@ -96,7 +96,7 @@ fn buffer(most_ports: u64) -> impl Strategy<Value = SharedBufferManager> {
         select(vec![0.0, 0.0, 0.25, 1.0, 4.0]),
         any::<bool>(),
         1u64..4,
-        prop_oneof![2 => 100u64..1_500, 1 => Just(4_000)],
+        prop_oneof![2 => 100u64..1_500, 1 => 40..200u64, 1 => Just(4_000)],
     );
     (
         pools,
@@ -127,6 +127,25 @@ fn buffer(most_ports: u64) -> impl Strategy<Value = SharedBufferManager> {
                 ..SharedBufferManager::default()
             }
         })
+}
+
+/// Which policy the switches follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    Default,
+    Uet,
+    /// With trimming, and so without lossless classes.
+    Trimming,
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    prop_oneof![4 => Just(Policy::Default), 2 => Just(Policy::Uet), 3 => Just(Policy::Trimming)]
+}
+
+fn under(policy: Policy, buffer: SharedBufferManager) -> SharedBufferManager {
+    let uet_policy_enabled = policy != Policy::Default;
+    let enable_pfc = if policy == Policy::Trimming { [0; 8] } else { buffer.enable_pfc };
+    SharedBufferManager { uet_policy_enabled, enable_pfc, ..buffer }
 }
 
 fn ecn() -> impl Strategy<Value = EcnHandler> {
@@ -219,13 +238,34 @@ fn host_nic(line: (u64, u64)) -> impl Strategy<Value = HostNic> {
             pfc_static_xoff_threshold: Some(std::array::from_fn(|n| xoff[n])),
             pfc_xon_resume_threshold: Some(std::array::from_fn(|n| xon[n])),
             hold,
+            ..HostNic::default()
         }
     })
 }
 
-/// IP bytes of a packet: on the grid, tiny (charged more than they are), odd.
+/// IP bytes of a packet: on the grid, tiny (charged more than they are), about the 44 B a trim
+/// leaves, odd.
 fn packet() -> impl Strategy<Value = u64> {
-    prop_oneof![4 => Just(82u64), 2 => Just(182), 1 => Just(32), 1 => Just(1), 1 => 1..400u64]
+    prop_oneof![
+        4 => Just(82u64),
+        2 => Just(182),
+        1 => Just(32),
+        1 => Just(1),
+        1 => 20..48u64,
+        1 => 1..400u64,
+    ]
+}
+
+/// Codepoint role: mostly one that may be trimmed.
+fn role() -> impl Strategy<Value = Option<Role>> {
+    prop_oneof![
+        4 => Just(Some(Role::Trimmable)),
+        2 => Just(Some(Role::TrimmableRetransmit)),
+        1 => Just(Some(Role::Trimmed)),
+        1 => Just(Some(Role::Control)),
+        1 => Just(Some(Role::NoTrim)),
+        1 => Just(None),
+    ]
 }
 
 fn cap() -> impl Strategy<Value = Option<u64>> {
@@ -237,12 +277,12 @@ fn cap() -> impl Strategy<Value = Option<u64>> {
 
 fn common() -> impl Strategy<Value = Common> {
     let jitter = prop_oneof![3 => Just(0), 1 => Just(1), 1 => on_grid(4)];
-    (packet(), 0u64..64, any::<bool>(), on_grid(20), jitter, cap()).prop_map(
-        |(packet, dscp, ect, start, jitter, rate)| Common {
+    (packet(), 0u64..64, any::<bool>(), on_grid(20), jitter, cap(), role()).prop_map(
+        |(packet, dscp, ect, start, jitter, rate, role)| Common {
             packet: Bytes(packet),
             dscp,
             ect,
-            role: None,
+            role,
             start: Ps(start),
             jitter: Ps(jitter),
             rate: rate.map(BitRate),
@@ -257,18 +297,21 @@ fn bytes() -> impl Strategy<Value = u64> {
 
 fn listed(hosts: u32) -> impl Strategy<Value = Traffic> {
     let class = prop_oneof![3 => Just(0u64), 2 => Just(1u64), 2 => 0..8u64];
-    let entry = (0..hosts, 1..hosts, bytes(), packet(), class, any::<bool>(), on_grid(20), cap());
+    let ends = (0..hosts, 1..hosts);
+    let entry = (ends, bytes(), packet(), class, any::<bool>(), on_grid(20), cap(), role());
     let entry =
-        entry.prop_map(move |(src, ahead, bytes, packet, class, ect, start, rate)| FlowEntry {
-            src,
-            dst: (src + ahead) % hosts,
-            bytes: Bytes(bytes.min(packet * 60)),
-            packet: Some(Bytes(packet)),
-            dscp: Some(class * 8),
-            ect: Some(ect),
-            role: None,
-            start: Ps(start),
-            rate: rate.map(BitRate),
+        entry.prop_map(move |((src, ahead), bytes, packet, class, ect, start, rate, role)| {
+            FlowEntry {
+                src,
+                dst: (src + ahead) % hosts,
+                bytes: Bytes(bytes.min(packet * 60)),
+                packet: Some(Bytes(packet)),
+                dscp: Some(class * 8),
+                ect: Some(ect),
+                role,
+                start: Ps(start),
+                rate: rate.map(BitRate),
+            }
         });
     vec(entry, 1..10).prop_map(|flows| Traffic::Flows(Flows { flows, common: Common::default() }))
 }
@@ -347,14 +390,14 @@ pub fn case() -> impl Strategy<Value = Case> {
         let line = host_line(&topology);
         (
             Just(topology),
-            (buffer(8), ecn(), hash(), response(line)),
+            (buffer(8), ecn(), hash(), response(line), policy()),
             btree_map(0..hosts, host_nic(line), 0..=hosts as usize),
             vec(pattern(hosts), 1..=3),
             times(line),
             (prop::bool::weighted(0.4), prop::bool::weighted(0.1)),
         )
             .prop_map(|(topology, switch, hosts, traffic, times, (drained, zeros))| {
-                let (buffer, ecn, hash, response) = switch;
+                let (buffer, ecn, hash, response, policy) = switch;
                 let (duration, warm_up, interval) = times;
                 Case(Scenario {
                     duration: Ps(duration),
@@ -364,7 +407,10 @@ pub fn case() -> impl Strategy<Value = Case> {
                     timing: Default::default(),
                     topology,
                     switch: Switch {
-                        shared_buffer_manager: buffer,
+                        shared_buffer_manager: under(policy, buffer),
+                        packet_trimmer: PacketTrimmer {
+                            trimming_enabled: policy == Policy::Trimming,
+                        },
                         ecn_handler: ecn,
                         ecmp_hash_method: hash,
                         pfc_response_time: Ps(response),

@@ -138,6 +138,17 @@ prop_compose! {
                 length: None,
                 common: common.clone(),
             }),
+            Traffic::Collective(Collective {
+                operation: if flags[0] { Operation::AllReduce } else { Operation::Gather },
+                algorithm: flags[1].then_some(Algorithm::HalvingDoubling),
+                bytes: flags[2].then_some(bytes),
+                ranks: flags[3].then(|| vec![sizes[2], sizes[3]]),
+                group: flags[1].then_some(sizes[4]),
+                root: sizes[3],
+                repeat: sizes[4],
+                synchronize: flags[0],
+                common: common.clone(),
+            }),
             Traffic::Flows(Flows { flows: vec![entry], common }),
         ];
         Scenario {

@@ -192,3 +192,70 @@ fn a_trace_names_a_file() {
         &["traffic[0].blake3 = xyz: must be 64 hex digits; leave it out"],
     );
 }
+
+#[test]
+fn a_collective_has_its_rules() {
+    // Until a NIC that reacts can be run, the model itself is refused beside them.
+    let rules = |settings: Value| -> Vec<String> {
+        let mut entry = json!({"pattern": "collective", "operation": "all-reduce", "dscp": 8});
+        merge(&mut entry, settings);
+        let mut scenario = sending(entry);
+        scenario["nic"] = json!({"model": "uet"});
+        let found = lines(&report(scenario).refusals);
+        found.into_iter().filter(|line| line.starts_with("traffic")).collect()
+    };
+    let one = |settings: Value, expected: &str| assert_eq!(rules(settings), [expected]);
+    assert_eq!(rules(json!({"bytes": 4000})), Vec::<String>::new());
+    assert_eq!(rules(json!({"operation": "barrier"})), Vec::<String>::new());
+    assert_eq!(
+        rules(json!({"bytes": 1, "ranks": [3, 0], "algorithm": "halving-doubling"})).len(),
+        0
+    );
+    one(json!({}), "traffic[0].bytes = nothing: a collective all-reduce needs the bytes of a rank");
+    one(
+        json!({"operation": "barrier", "bytes": 4000}),
+        "traffic[0].bytes = 4KB: a barrier's messages are empty; leave it out",
+    );
+    one(json!({"bytes": 0}), "traffic[0].bytes = 0B: must be 1B to 9223372036854775807B");
+    one(json!({"bytes": 1, "ranks": [0, 4]}), "traffic[0].ranks = 4: there are only hosts 0 to 3");
+    one(
+        json!({"bytes": 1, "ranks": [0, 1, 0]}),
+        "traffic[0].ranks = 0: is listed twice; a host has one rank",
+    );
+    one(
+        json!({"bytes": 1, "ranks": [0]}),
+        "traffic[0].ranks = 1 of them: a collective has at least 2 ranks",
+    );
+    one(json!({"bytes": 1, "group": 5}), "traffic[0].group = 5: there are only 4 hosts");
+    one(
+        json!({"bytes": 1, "group": 2, "ranks": [0, 1]}),
+        "traffic[0].group = 2: give either `ranks` or `group`, not both",
+    );
+    one(
+        json!({"bytes": 1, "algorithm": "sequential"}),
+        "traffic[0].algorithm = sequential: a collective all-reduce has ring, tree, double-tree, \
+         halving-doubling",
+    );
+    one(
+        json!({"bytes": 1, "algorithm": "halving-doubling", "group": 3}),
+        "traffic[0].algorithm = halving-doubling: needs a power of two of ranks, not 3; use ring \
+         or fewer",
+    );
+    one(
+        json!({"bytes": 1, "operation": "gather", "root": 4}),
+        "traffic[0].root = 4: ranks are numbered 0 to 3",
+    );
+    one(json!({"bytes": 1, "repeat": 0}), "traffic[0].repeat = 0: must be 1 or more");
+    one(
+        json!({"bytes": 1, "repeat": 4_000_000_000u64}),
+        "traffic[0].repeat = 4000000000: makes 120000000000 transfers; at most 10000000000",
+    );
+    refused(
+        sending(json!({"pattern": "collective", "operation": "all-to-all", "bytes": 9, "dscp": 8})),
+        &[
+            "traffic[0].pattern = collective: its steps wait for one another, and an open-loop sender \
+           never learns what has arrived; choose a nic.model that reacts, such as uet, or send \
+           `all-to-all` or `ring` at fixed times",
+        ],
+    );
+}

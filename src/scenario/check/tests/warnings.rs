@@ -143,3 +143,108 @@ fn link_attributes_that_nobody_reads_are_mentioned() {
         ],
     );
 }
+
+/// Traffic of a role under the UET policy, lossy unless `settings` say otherwise.
+fn uet(traffic: Value, settings: Value) -> Value {
+    let mut over = buffer(json!({"UETPolicyEnabled": true, "EnablePFC": [0, 0, 0, 0, 0, 0, 0, 0]}));
+    merge(&mut over, buffer(settings));
+    merge(&mut over, sending(traffic));
+    over
+}
+
+fn incast(more: Value) -> Value {
+    let mut entry = json!({"pattern": "incast", "senders": 3, "bytes": 100_000});
+    merge(&mut entry, more);
+    entry
+}
+
+#[test]
+fn roles_without_the_policy_are_mentioned_once_an_entry() {
+    warned(
+        sending(incast(json!({"dscp": 8, "role": "trimmable-retransmit"}))),
+        &["traffic[0].role = trimmable-retransmit: has no effect without UETPolicyEnabled = true"],
+    );
+    let flow = |role: Value| json!({"src": 0, "dst": 1, "bytes": 9, "dscp": 8, "role": role});
+    warned(
+        sending(json!({"pattern": "flows", "flows":
+            [flow(Value::Null), flow(json!("control")), flow(json!("trimmed"))]})),
+        &["traffic[0].flows[1].role = control: has no effect without UETPolicyEnabled = true"],
+    );
+    warned(uet(incast(json!({"role": "trimmable"})), json!({})), &[]);
+}
+
+#[test]
+fn what_the_uet_policy_does_not_read_is_mentioned() {
+    warned(
+        uet(
+            incast(json!({"dscp": 40})),
+            json!({
+                "PoolAllocationMap": [0.2, 0, 0, 0, 0, 0, 0, 0],
+                "TrafficClassPoolMapping": [0, 0, 0, 0, 0, 0, 0, 5],
+                "LossyAlpha": 0.5,
+            }),
+        ),
+        &[
+            "switch.SharedBufferManager.PoolAllocationMap = [0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, \
+             0.0]: not read with UETPolicyEnabled = true: its pools are 1.5 : 1 : 1",
+            "switch.SharedBufferManager.TrafficClassPoolMapping = [0, 0, 0, 0, 0, 0, 0, 5]: not \
+             read with UETPolicyEnabled = true: class n uses pool n",
+            "switch.SharedBufferManager.LossyAlpha = 0.5: not read with UETPolicyEnabled = true: \
+             its egress limits are fixed",
+            "traffic[0].dscp = 40: not read with UETPolicyEnabled = true: the role decides the \
+             class",
+        ],
+    );
+    warned(
+        uet(
+            json!({"pattern": "flows", "flows": [
+                {"src": 0, "dst": 1, "bytes": 9, "dscp": 0},
+                {"src": 0, "dst": 1, "bytes": 9, "dscp": 1},
+                {"src": 0, "dst": 1, "bytes": 9, "dscp": 2}]}),
+            json!({}),
+        ),
+        &["traffic[0].flows[1].dscp = 1: not read with UETPolicyEnabled = true: the role decides \
+           the class"],
+    );
+}
+
+#[test]
+fn caps_of_the_uet_policy_name_what_they_come_from() {
+    let caps = |over: Value| {
+        let mut over = over;
+        merge(&mut over, json!({"topology": {"hosts": 128}}));
+        lines(&report(over).warnings)
+    };
+    // Data is lossless here: it has no cap. Pools 1 and 2 hold 63.8 MB each.
+    let found = caps(uet(incast(json!({})), json!({"EnablePFC": [1, 0, 0, 0, 0, 0, 0, 0]})));
+    assert_eq!(
+        found,
+        [
+            "switch.SharedBufferManager.QueueDropThreshold = 1,500,000 B: 128 ports may each fill \
+             this cap: 192,000,000 B, 301 % of pool 1 = 63,780,571 B; the pool holds 42 full caps \
+             and binds first",
+            "switch.SharedBufferManager.QueueDropThreshold = 1,500,000 B: 128 ports may each fill \
+             this cap: 192,000,000 B, 301 % of pool 2 = 63,780,572 B; the pool holds 42 full caps \
+             and binds first",
+        ]
+    );
+    let mut trimming = uet(incast(json!({})), json!({"PlaneBDP": 500_000}));
+    merge(&mut trimming, json!({"switch": {"PacketTrimmer": {"TrimmingEnabled": true}}}));
+    let found = caps(trimming);
+    assert_eq!(found.len(), 2, "64 MB fit pool 0 only: {found:?}");
+    assert!(found[0].starts_with("switch.SharedBufferManager.PlaneBDP = 500,000 B: 128 ports"));
+}
+
+#[test]
+fn a_lossless_class_of_the_uet_policy_is_sized_by_its_own_pool() {
+    warned(
+        uet(
+            incast(json!({})),
+            json!({"EnablePFC": [1, 0, 0, 0, 0, 0, 0, 0], "TotalSharedBufferSize": 7_000_000,
+                "PlaneBDP": 10_000}),
+        ),
+        &["switch.SharedBufferManager.TotalSharedBufferSize = 2,561,142 B: pool 0 of a switch \
+             holds the pause points of 3 of its 4 ports; class 0 needs 2,816,000 B to lose \
+             nothing, or StaticPoolXoffThreshold at most 636,285 B"],
+    );
+}

@@ -36,7 +36,7 @@ impl Sender {
             return None;
         }
         flow.remaining -= size;
-        let packet = Packet::new(slot, flow.dst, size as u16, tc, flow.ect);
+        let packet = Packet::new(slot, flow.dst, size as u16, flow.label);
         let following = flow.remaining.min(size) + ETHERNET_BYTES;
         self.frames += 1;
         self.wire += size + ETHERNET_BYTES;
@@ -69,7 +69,7 @@ impl Sender {
                 if ring.is_empty() {
                     self.ready &= !(1 << (tc & 7));
                 }
-                Packet::new(slot, flow.dst, ip as u16, tc, flow.ect)
+                Packet::new(slot, flow.dst, ip as u16, flow.label)
             }
             Choice::Starting => self.start_only(flows, source)?,
             Choice::Pfc => return None,

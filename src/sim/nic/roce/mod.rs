@@ -32,7 +32,8 @@ use crate::scenario::roce::{Pacing, Roce as Settings, SourcePort};
 use host::Host;
 use rate::{Limiter, Parameters};
 use receiver::{Receiver, ReceiverSettings, Reply};
-use sender::{DATA_HEADER, NONE, Sender};
+pub use sender::DATA_HEADER;
+use sender::{NONE, Sender};
 use std::collections::BTreeMap;
 use timers::Kind;
 

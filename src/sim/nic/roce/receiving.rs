@@ -5,7 +5,7 @@
 
 use super::receiver::{Reply, Verdict};
 use super::timers::Kind;
-use super::{ACK_BYTES, CNP_BYTES, LAST, Roce};
+use super::{ACK_BYTES, CNP_BYTES, DATA_HEADER, LAST, Roce};
 use crate::sim::nic::egress::Urgent;
 use crate::sim::nic::{CodePoint, Done, Header, Incoming, Io, NEVER, Outgoing, PacketKind};
 
@@ -84,6 +84,8 @@ impl Roce {
         let (verdict, reply) = pair.rx.data(&self.receivers, now, psn, last);
         match verdict {
             Verdict::Accepted => {
+                let payload = u64::from(packet.ip.saturating_sub(DATA_HEADER));
+                io.flows[pair.tx.flow as usize].payload_bytes += payload;
                 // What was missing has come: no NAK is owed any more.
                 if pair.rx.owed == Reply::Nak {
                     pair.rx.owed = Reply::Ack;

@@ -175,6 +175,11 @@ impl FixedWindow {
         (psn, place)
     }
 
+    /// IP bytes of a data packet that are not payload.
+    pub fn header(&self) -> u64 {
+        u64::from(self.header)
+    }
+
     fn receive_data(&mut self, now: u64, host: u32, packet: &Incoming, io: &mut Io<'_>) {
         let index = packet.header.connection;
         let connection = &mut self.connections[index as usize];
@@ -194,6 +199,8 @@ impl FixedWindow {
             io.stats.num_out_of_order_events_on_nic += u64::from(early);
             let message = &mut self.messages[packet.header.bits as usize];
             message.absent -= 1;
+            let payload = u64::from(packet.ip.saturating_sub(self.header));
+            io.flows[message.flow as usize].payload_bytes += payload;
             if message.absent == 0 {
                 io.done.push(Done::Received(message.flow));
             }

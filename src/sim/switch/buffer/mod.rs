@@ -61,7 +61,7 @@ pub trait BufferManager {
     fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival;
 
     /// Offers a packet that has arrived to an egress port. A refusal gives the ingress charge
-    /// back.
+    /// back. `retransmit`: a retransmission that may be trimmed, for which the limits may be wider.
     fn enqueue(
         &mut self,
         in_port: usize,
@@ -69,7 +69,16 @@ pub trait BufferManager {
         tc: u8,
         bytes: u64,
         place: Place,
+        retransmit: bool,
     ) -> Result<Enqueued, DropReason>;
+
+    /// Whether packets that may be trimmed are, where [`BufferManager::enqueue`] refuses them.
+    fn trims(&self) -> bool;
+
+    /// Offers what trimming leaves of a refused packet to the same egress port, as a packet of
+    /// the trimmed class of `bytes` charged bytes. A refusal leaves nothing charged.
+    fn trim(&mut self, in_port: usize, out_port: usize, bytes: u64)
+    -> Result<Enqueued, DropReason>;
 
     /// A packet has left by `out_port`: release it.
     fn depart(&mut self, in_port: usize, out_port: usize, tc: u8, bytes: u64) -> Departed;

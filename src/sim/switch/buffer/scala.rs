@@ -1,9 +1,11 @@
-//! The documented Scala switch, default policy.
+//! The documented Scala switch, default policy and UET policy.
 //!
 //! Rules: headroom first once a port has paused, pools at ingress and at egress, egress limits
-//! for lossy classes, pause above Xoff, resume at Xon with headroom empty.
+//! for lossy classes, pause above Xoff, resume at Xon with headroom empty. The UET policy differs
+//! in its start-up, in the wider limit of trimmable retransmits and in trimming.
 
 use super::{Arrival, BufferManager, Departed, Enqueued, Place};
+use crate::scenario::Role;
 use crate::scenario::startup::{LimitForm, Startup};
 use crate::sim::observe::DropReason;
 
@@ -28,6 +30,8 @@ struct Pool {
     egress: u64,
     /// Fixed limit of an egress queue; not read with a dynamic limit.
     limit: u64,
+    /// That of trimmable retransmits.
+    retransmit_limit: u64,
     /// Headroom of a port in this pool.
     headroom: u64,
     group: u8,
@@ -42,6 +46,7 @@ pub struct Scala {
     xon: u64,
     /// Dynamic egress limit's factor; `None`: fixed limits.
     alpha: Option<f64>,
+    trims: bool,
     pools: [Pool; 8],
     /// Port-major, `stride` pools a port.
     ports: Vec<PortPool>,
@@ -60,6 +65,10 @@ impl Scala {
                     ingress: 0,
                     egress: 0,
                     limit: pool.static_limit,
+                    retransmit_limit: match startup.limit {
+                        LimitForm::Uet { .. } => pool.static_limit + pool.static_limit / 2,
+                        _ => pool.static_limit,
+                    },
                     headroom: pool.headroom_per_port,
                     group: pool.priority_group,
                 };
@@ -73,8 +82,9 @@ impl Scala {
             xon: startup.xon,
             alpha: match startup.limit {
                 LimitForm::Alpha(alpha) => Some(alpha),
-                LimitForm::EvenSplit | LimitForm::FixedCap => None,
+                LimitForm::EvenSplit | LimitForm::FixedCap | LimitForm::Uet { .. } => None,
             },
+            trims: startup.limit == LimitForm::Uet { trimming: true },
             pools,
             ports: vec![PortPool::default(); ports * stride],
             stride,
@@ -124,6 +134,7 @@ impl BufferManager for Scala {
         tc: u8,
         bytes: u64,
         place: Place,
+        retransmit: bool,
     ) -> Result<Enqueued, DropReason> {
         let p = self.pool_of(tc);
         let from = self.index(in_port, p);
@@ -133,7 +144,7 @@ impl BufferManager for Scala {
             let queued = self.ports[to].queue + bytes;
             let refused = match self.alpha {
                 Some(alpha) => queued as f64 > alpha * pool.size.saturating_sub(pool.egress) as f64,
-                None => queued > pool.limit,
+                None => queued > pool.limit && !(retransmit && queued <= pool.retransmit_limit),
             };
             let reason = if refused {
                 Some(DropReason::EgressQueueLimit)
@@ -157,6 +168,28 @@ impl BufferManager for Scala {
             Place::Headroom => at.headroom,
         };
         Ok(Enqueued { ingress, queue })
+    }
+
+    #[inline]
+    fn trims(&self) -> bool {
+        self.trims
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn trim(
+        &mut self,
+        in_port: usize,
+        out_port: usize,
+        bytes: u64,
+    ) -> Result<Enqueued, DropReason> {
+        // The start-up refuses trimming beside a lossless class: nothing here pauses or takes
+        // headroom.
+        let tc = Role::Trimmed.class();
+        let place = self.arrive(in_port, tc, bytes).admitted;
+        place
+            .and_then(|place| self.enqueue(in_port, out_port, tc, bytes, place, false))
+            .map_err(|_| DropReason::TrimFailed)
     }
 
     #[inline(always)]

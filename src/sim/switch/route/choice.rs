@@ -24,6 +24,13 @@ impl FlowHashes {
             FlowIdentity { src: flow.src, dst: flow.dst, source_port: flow.entropy, id: flow.id };
         FlowHashes { crc: identity.crc32(0), xor: identity.xor() }
     }
+
+    /// The hashes of a packet between two hosts with a source port.
+    #[inline]
+    pub fn between(src: u32, dst: u32, source_port: u16) -> FlowHashes {
+        let identity = FlowIdentity { src, dst, source_port, id: 0 };
+        FlowHashes { crc: identity.crc32(0), xor: identity.xor() }
+    }
 }
 
 /// A switch's part of the salted hashes.

@@ -20,7 +20,7 @@ fn scala(switch: &Switch, ports: u32) -> Scala {
 fn pass(m: &mut Scala, from: usize, to: usize, tc: u8) -> Arrival {
     let answer = m.arrive(from, tc, B);
     let place = answer.admitted.unwrap();
-    m.enqueue(from, to, tc, B, place).unwrap();
+    m.enqueue(from, to, tc, B, place, false).unwrap();
     answer
 }
 
@@ -227,7 +227,7 @@ fn lossy_fill(switch: &Switch, tc: u8) -> (u64, DropReason) {
         let from = (n % 100) as usize;
         let place = m.arrive(from, tc, B).admitted.unwrap();
         let before = (m.held(from, m.pool_of(tc)), m.pool_held(m.pool_of(tc)));
-        if let Err(reason) = m.enqueue(from, 127, tc, B, place) {
+        if let Err(reason) = m.enqueue(from, 127, tc, B, place, false) {
             // The ingress charge is given back at once.
             let after = (m.held(from, m.pool_of(tc)), m.pool_held(m.pool_of(tc)));
             assert_eq!(after.0, (before.0.0 - B, before.0.1, before.0.2));
@@ -254,12 +254,12 @@ fn the_even_split_limits_queues_to_their_share() {
     assert_eq!(lossy_fill(&s, 3), (43, DropReason::EgressQueueLimit));
     let mut m = scala(&s, 128);
     let place = m.arrive(0, 3, 174_400).admitted.unwrap();
-    assert!(m.enqueue(0, 1, 3, 174_400, place).is_ok());
+    assert!(m.enqueue(0, 1, 3, 174_400, place, false).is_ok());
     let place = m.arrive(0, 3, 46).admitted.unwrap();
-    assert_eq!(m.enqueue(0, 1, 3, 46, place), Err(DropReason::EgressQueueLimit));
+    assert_eq!(m.enqueue(0, 1, 3, 46, place, false), Err(DropReason::EgressQueueLimit));
     // Another port has its own share.
     let place = m.arrive(0, 3, 174_400).admitted.unwrap();
-    assert!(m.enqueue(0, 2, 3, 174_400, place).is_ok());
+    assert!(m.enqueue(0, 2, 3, 174_400, place, false).is_ok());
 }
 
 #[test]
@@ -274,30 +274,30 @@ fn the_fixed_cap_limits_queues_of_every_pool_alike() {
     let mut m = scala(&s, 128);
     for port in 0..14 {
         let place = m.arrive(port, 3, 1_500_000).admitted.unwrap();
-        assert!(m.enqueue(port, port, 3, 1_500_000, place).is_ok());
+        assert!(m.enqueue(port, port, 3, 1_500_000, place, false).is_ok());
     }
     assert_eq!(m.arrive(14, 3, 1_500_000).admitted, Err(DropReason::IngressPool));
     // Port 20 pauses on its first packet and puts the rest into headroom.
     let place = m.arrive(20, 1, 700_001).admitted;
     assert_eq!(place, Ok(Place::Pool));
     assert!(m.paused(20, 1));
-    assert!(m.enqueue(20, 20, 1, 700_001, Place::Pool).is_ok());
+    assert!(m.enqueue(20, 20, 1, 700_001, Place::Pool, false).is_ok());
     for _ in 0..64 {
         let place = m.arrive(20, 1, B).admitted.unwrap();
         assert_eq!(place, Place::Headroom);
-        assert!(m.enqueue(20, 20, 1, B, place).is_ok());
+        assert!(m.enqueue(20, 20, 1, B, place, false).is_ok());
     }
     assert_eq!(m.pool_held(1), (21_700_001, 21_956_001));
     let place = m.arrive(21, 3, 400_000).admitted.unwrap();
-    assert_eq!(m.enqueue(21, 21, 3, 400_000, place), Err(DropReason::EgressPool));
+    assert_eq!(m.enqueue(21, 21, 3, 400_000, place, false), Err(DropReason::EgressPool));
     assert_eq!(m.held(21, 1), (0, 0, 0));
     // Lossless packets are admitted whatever the egress pool holds.
     let place = m.arrive(21, 1, 400_000).admitted.unwrap();
-    assert!(m.enqueue(21, 21, 1, 400_000, place).is_ok());
+    assert!(m.enqueue(21, 21, 1, 400_000, place, false).is_ok());
     assert_eq!(m.pool_held(1), (22_100_001, 22_356_001));
     // The egress pool is now above its size: the dynamic form must not go below 0.
     let place = m.arrive(22, 3, 46).admitted.unwrap();
-    assert_eq!(m.enqueue(22, 22, 3, 46, place), Err(DropReason::EgressPool));
+    assert_eq!(m.enqueue(22, 22, 3, 46, place, false), Err(DropReason::EgressPool));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn equal_queues_level_off_near_alpha_pool_over_one_plus_alpha_times_their_number
         while open.iter().any(|&o| o) {
             for (queue, open) in open.iter_mut().enumerate().filter(|(_, o)| **o) {
                 let place = m.arrive(100 + queue, 3, B).admitted.unwrap();
-                *open = m.enqueue(100 + queue, queue, 3, B, place).is_ok();
+                *open = m.enqueue(100 + queue, queue, 3, B, place, false).is_ok();
             }
         }
         let level = alpha * 22_323_200.0 / (1.0 + alpha * queues as f64);
@@ -344,24 +344,24 @@ fn a_dynamic_limit_never_goes_below_zero() {
     let mut m = scala(&s, 128);
     // Lossless bytes of pool and headroom take the egress pool above its size.
     let place = m.arrive(0, 1, 22_323_200).admitted.unwrap();
-    assert!(m.enqueue(0, 1, 1, 22_323_200, place).is_ok());
+    assert!(m.enqueue(0, 1, 1, 22_323_200, place, false).is_ok());
     let place = m.arrive(0, 1, 256_000).admitted.unwrap();
     assert_eq!(place, Place::Headroom);
-    assert!(m.enqueue(0, 1, 1, 256_000, place).is_ok());
+    assert!(m.enqueue(0, 1, 1, 256_000, place, false).is_ok());
     assert_eq!(m.pool_held(1), (22_323_200, 22_579_200));
     m.depart(0, 1, 1, 256_000);
     m.depart(0, 1, 1, 100);
     assert_eq!(m.pool_held(1), (22_323_100, 22_323_100));
     // 100 B are free, the limit is 100,000 B for this queue: the pool binds.
     let place = m.arrive(5, 3, 100).admitted.unwrap();
-    assert!(m.enqueue(5, 6, 3, 100, place).is_ok());
+    assert!(m.enqueue(5, 6, 3, 100, place, false).is_ok());
     assert_eq!(m.held(6, 1), (0, 0, 100));
     m.depart(5, 6, 3, 100);
     let place = m.arrive(0, 1, 256_000).admitted.unwrap();
     assert_eq!(place, Place::Headroom);
-    assert!(m.enqueue(0, 1, 1, 256_000, place).is_ok());
+    assert!(m.enqueue(0, 1, 1, 256_000, place, false).is_ok());
     let place = m.arrive(5, 3, 46).admitted.unwrap();
-    assert_eq!(m.enqueue(5, 6, 3, 46, place), Err(DropReason::EgressQueueLimit));
+    assert_eq!(m.enqueue(5, 6, 3, 46, place, false), Err(DropReason::EgressQueueLimit));
 }
 
 #[test]
@@ -376,4 +376,134 @@ fn two_lossless_classes_of_one_pool_share_pause_and_headroom() {
     assert!(pass(&mut m, 0, 1, 0).pause);
     assert_eq!(pass(&mut m, 0, 1, 2).admitted, Ok(Place::Headroom));
     assert_eq!(m.held(0, 0), (704_000, 4_000, 0));
+}
+
+/// A lossy switch under the UET policy, its whole buffer shared by the pools.
+fn uet(trimming: bool, buffer: u64, plane_bdp: u64) -> Switch {
+    let mut s = switch();
+    s.packet_trimmer.trimming_enabled = trimming;
+    let b = &mut s.shared_buffer_manager;
+    b.uet_policy_enabled = true;
+    b.enable_pfc = [0; 8];
+    b.head_room_per_port_limit = Bytes(0);
+    b.total_shared_buffer_size = Bytes(buffer);
+    b.plane_bdp = Bytes(plane_bdp);
+    s
+}
+
+/// Charges a packet at ingress and offers it.
+fn offer(
+    m: &mut Scala,
+    from: usize,
+    to: usize,
+    bytes: u64,
+    retransmit: bool,
+) -> Option<DropReason> {
+    let place = m.arrive(from, 0, bytes).admitted.unwrap();
+    m.enqueue(from, to, 0, bytes, place, retransmit).err()
+}
+
+#[test]
+fn trimmable_retransmits_have_one_and_a_half_times_the_limit_rounded_down() {
+    const LIMIT: Option<DropReason> = Some(DropReason::EgressQueueLimit);
+    let mut m = scala(&uet(true, 7_000_000, 10_001), 12);
+    assert_eq!(offer(&mut m, 0, 1, 9_955, false), None);
+    assert_eq!(offer(&mut m, 0, 1, 47, false), LIMIT, "10,002 B in the queue");
+    assert_eq!(offer(&mut m, 0, 1, 46, false), None, "just the limit");
+    assert_eq!(offer(&mut m, 0, 1, 46, false), LIMIT);
+    assert_eq!(m.held(0, 0), (10_001, 0, 0));
+    // 1.5 × 10,001 is 15,001.5.
+    assert_eq!(offer(&mut m, 0, 1, 5_001, true), LIMIT);
+    assert_eq!(offer(&mut m, 0, 1, 5_000, true), None);
+    assert_eq!(offer(&mut m, 0, 1, 1, true), LIMIT);
+    assert_eq!((m.held(0, 0), m.held(1, 0)), ((15_001, 0, 0), (0, 0, 15_001)));
+
+    // Without trimming the limit is QueueDropThreshold times as large, and has the factor too.
+    let mut m = scala(&uet(false, 7_000_000, 10_001), 12);
+    assert!(!m.trims());
+    assert_eq!(offer(&mut m, 0, 1, 50_005, false), None);
+    assert_eq!(offer(&mut m, 0, 1, 46, false), LIMIT);
+    assert_eq!(offer(&mut m, 0, 1, 25_003, true), LIMIT);
+    assert_eq!(offer(&mut m, 0, 1, 25_002, true), None);
+
+    // The factor is the policy's: the same cap by the default policy has none.
+    let mut s = lossy_switch();
+    s.shared_buffer_manager.enable_pfc = [0; 8];
+    s.shared_buffer_manager.lossy_alpha = 0.0;
+    s.shared_buffer_manager.queue_drop_threshold_enable = true;
+    let mut m = scala(&s, 12);
+    assert_eq!(offer(&mut m, 0, 1, 1_500_000, true), None);
+    assert_eq!(offer(&mut m, 0, 1, 46, true), LIMIT);
+}
+
+#[test]
+fn a_trim_moves_the_charge_to_pool_1_and_fails_when_its_queue_is_full() {
+    let mut m = scala(&uet(true, 7_000_000, 10_001), 12);
+    assert!(m.trims());
+    assert_eq!(offer(&mut m, 0, 1, 10_001, false), None);
+    for n in 1..=217u64 {
+        assert_eq!(offer(&mut m, 2, 1, 4_000, false), Some(DropReason::EgressQueueLimit));
+        assert_eq!(m.held(2, 0), (0, 0, 0), "the original's charge is given back");
+        let both = Enqueued { ingress: 46 * n, queue: 46 * n };
+        assert_eq!(m.trim(2, 1, 46), Ok(both), "{n}");
+    }
+    // 217 × 46 = 9,982; the 218th would make it 10,028. It leaves nothing charged.
+    assert_eq!(offer(&mut m, 2, 1, 4_000, false), Some(DropReason::EgressQueueLimit));
+    assert_eq!(m.trim(2, 1, 46), Err(DropReason::TrimFailed));
+    assert_eq!((m.held(2, 1), m.held(1, 1)), ((9_982, 0, 0), (0, 0, 9_982)));
+    assert_eq!((m.pool_held(0), m.pool_held(1)), ((10_001, 10_001), (9_982, 9_982)));
+    // Another port's queue has room; one departure makes room here.
+    assert!(m.trim(2, 3, 46).is_ok());
+    let gone = m.depart(2, 1, 1, 46);
+    assert_eq!((gone.from_pool, gone.ingress, gone.queue), (46, 9_982, 9_936));
+    assert!(m.trim(2, 1, 46).is_ok());
+}
+
+#[test]
+fn a_trim_fails_when_pool_1_is_full() {
+    // Pools of 1,500, 1,000 and 1,000 B; a queue may hold 700 B.
+    let mut m = scala(&uet(true, 3_500, 700), 12);
+    for port in [1, 2] {
+        assert_eq!(offer(&mut m, 0, port, 700, false), None);
+    }
+    for _ in 0..15 {
+        assert!(m.trim(3, 1, 46).is_ok());
+    }
+    for _ in 0..6 {
+        assert!(m.trim(3, 2, 46).is_ok());
+    }
+    // 21 × 46 = 966: the queue of port 2 holds only 276 B, but the pool takes no more.
+    assert_eq!(m.trim(4, 2, 46), Err(DropReason::TrimFailed));
+    assert_eq!((m.held(4, 1), m.held(2, 1)), ((0, 0, 0), (0, 0, 276)));
+    assert_eq!(m.pool_held(1), (966, 966));
+    m.depart(3, 1, 1, 46);
+    assert_eq!(m.trim(4, 2, 46), Ok(Enqueued { ingress: 46, queue: 322 }));
+}
+
+#[test]
+fn a_lossless_class_of_the_uet_policy_pauses_and_has_headroom() {
+    let mut s = uet(false, 7_000_000, 10_000);
+    s.shared_buffer_manager.enable_pfc[0] = 1;
+    s.shared_buffer_manager.head_room_per_port_limit = Bytes(8_000);
+    let mut m = scala(&s, 12);
+    assert_eq!(
+        (m.pool_of(0), m.pool_of(2), m.priority_group(0), m.priority_group(1)),
+        (0, 2, 1, 0)
+    );
+    for n in 1..=176 {
+        assert_eq!(pass(&mut m, 0, 1, 0).pause, n == 176, "{n}");
+    }
+    // Two packets of headroom; the egress limit is for lossy classes.
+    for _ in 0..2 {
+        assert_eq!(m.arrive(0, 0, B).admitted, Ok(Place::Headroom));
+        assert!(m.enqueue(0, 1, 0, B, Place::Headroom, false).is_ok());
+    }
+    assert_eq!(m.arrive(0, 0, B).admitted, Err(DropReason::IngressHeadroom));
+    // Control keeps its own pool and its cap of 5 × 10,000 B.
+    for _ in 0..12 {
+        pass(&mut m, 0, 1, 2);
+    }
+    let place = m.arrive(0, 2, B).admitted.unwrap();
+    assert_eq!(m.enqueue(0, 1, 2, B, place, false), Err(DropReason::EgressQueueLimit));
+    assert_eq!(m.held(0, 2), (48_000, 0, 0));
 }

@@ -1,0 +1,446 @@
+//! Events of hosts whose NIC reacts, and the frames they start.
+
+use super::super::{Network, order};
+use super::{Nics, Open};
+use crate::sim::event::{EventList, Kind, NEVER};
+use crate::sim::host::receiver::Signal;
+use crate::sim::link::spacing;
+use crate::sim::meter::Depth;
+use crate::sim::nic::egress::{Next, Picked, Urgent};
+use crate::sim::nic::packets::Carried;
+use crate::sim::nic::stats::FlowStats;
+use crate::sim::nic::{Done, Incoming, Message, Outgoing, PacketKind, Transport, Whole};
+use crate::sim::observe::DropReason;
+use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet, PfcFrame};
+use crate::sim::switch::buffer::BufferManager;
+use crate::sim::traffic::FlowStart;
+
+/// NIC class of packets that a switch has cut: that of control, whatever they were.
+const TRIMMED_CLASS: u8 = 1;
+
+/// The NICs of a network that is known to have them.
+macro_rules! nics {
+    ($network:expr) => {
+        match $network.nics.as_deref_mut() {
+            Some(nics) => nics,
+            None => unreachable!("hosts whose NIC reacts have events only where they exist"),
+        }
+    };
+}
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// Schedules the first flow of each host.
+    pub(in crate::sim::network) fn arm_nics(&mut self) {
+        for host in 0..self.hosts.len() as u32 {
+            self.schedule_flows(host);
+        }
+    }
+
+    /// Schedules the next flow of a host, once.
+    fn schedule_flows(&mut self, host: u32) {
+        if let Some(start) = self.source.peek(host).map(|flow| flow.start) {
+            let armed = &mut nics!(self).hosts[host as usize].flows_at;
+            if *armed != Some(start) {
+                *armed = Some(start);
+                self.schedule(start, Kind::FlowStart, order(host, 0, 0));
+            }
+        }
+    }
+
+    /// Flows start at a host.
+    pub(in crate::sim::network) fn nic_flows(&mut self, host: u32) {
+        while let Some(flow) = self.source.pop_before(host, self.now + 1) {
+            self.post(flow);
+        }
+        self.post_late_steps(host);
+        self.settle_done();
+        self.drive_nic(host, false);
+        self.schedule_flows(host);
+    }
+
+    /// Transfers of collectives that were to start later than what they waited for, and do now.
+    fn post_late_steps(&mut self, host: u32) {
+        let now = self.now;
+        let mut turn = 0;
+        while let Some(&flow) = nics!(self).late_steps.get(turn) {
+            if flow.src == host && flow.start <= now {
+                nics!(self).late_steps.remove(turn);
+                self.post(flow);
+            } else {
+                turn += 1;
+            }
+        }
+    }
+
+    /// Hands a flow to its sender's transport.
+    fn post(&mut self, flow: FlowStart) {
+        let now = self.now;
+        let nics = nics!(self);
+        let slot = nics.open.len() as u32;
+        nics.open.push(Open { spec: flow, end: None });
+        nics.stats.push(FlowStats::default());
+        nics.unfinished += 1;
+        self.flows.started += 1;
+        let message = Message {
+            flow: slot,
+            src: flow.src,
+            dst: flow.dst,
+            bytes: flow.bytes,
+            tc: flow.tc,
+            id: flow.id,
+        };
+        nics.hosts[flow.src as usize].egress.settle(now);
+        let (transport, mut io) = nics.parts(flow.src);
+        transport.post(now, &message, &mut io);
+    }
+
+    /// Acts on what transports have completed.
+    #[inline]
+    fn settle_done(&mut self) {
+        if !nics!(self).done.is_empty() {
+            self.settle_done_slowly();
+        }
+    }
+
+    fn settle_done_slowly(&mut self) {
+        let now = self.now;
+        let mut turn = 0;
+        while let Some(&what) = nics!(self).done.get(turn) {
+            turn += 1;
+            let nics = nics!(self);
+            match what {
+                Done::Acknowledged(slot) => {
+                    let open = &mut nics.open[slot as usize];
+                    open.end = Some(now);
+                    nics.unfinished -= 1;
+                    self.flows.finished += 1;
+                    if now >= self.flows.measure_from {
+                        self.flows.completion_times.push(now - open.spec.start);
+                    }
+                }
+                Done::Sent(slot) => {
+                    let id = nics.open[slot as usize].spec.id;
+                    nics.steps.sent(id, now, &mut nics.next_steps);
+                }
+                Done::Received(slot) => {
+                    let id = nics.open[slot as usize].spec.id;
+                    nics.steps.received(id, now, &mut nics.next_steps);
+                }
+            }
+            self.post_steps();
+        }
+        nics!(self).done.clear();
+    }
+
+    /// Posts the transfers of collectives that may start now, and schedules later ones.
+    fn post_steps(&mut self) {
+        let now = self.now;
+        for turn in 0..nics!(self).next_steps.len() {
+            let flow = nics!(self).next_steps[turn];
+            if flow.start <= now {
+                self.post(flow);
+                nics!(self).woken.push(flow.src);
+            } else {
+                self.schedule(flow.start, Kind::FlowStart, order(flow.src, 0, 0));
+                nics!(self).late_steps.push(flow);
+            }
+        }
+        nics!(self).next_steps.clear();
+    }
+
+    /// A frame's end at a NIC where something waits for it.
+    #[inline]
+    pub(in crate::sim::network) fn nic_tx_end(&mut self, host: u32) {
+        let now = self.now;
+        let nics = nics!(self);
+        let egress = &mut nics.hosts[host as usize].egress;
+        egress.settle(now);
+        if egress.starved() != 0 && egress.has_room() {
+            let (transport, mut io) = nics.parts(host);
+            transport.room(now, host, &mut io);
+            self.settle_done();
+        }
+        self.start_nic_frame(host, true);
+        self.drive_nic(host, true);
+    }
+
+    /// A deadline of a NIC's transport, or a packet that becomes ready at its idle port.
+    #[inline]
+    pub(in crate::sim::network) fn nic_timer(&mut self, host: u32) {
+        let now = self.now;
+        let nics = nics!(self);
+        nics.hosts[host as usize].egress.settle(now);
+        if nics.transport.deadline(host) <= now {
+            let (transport, mut io) = nics.parts(host);
+            transport.timer(now, host, &mut io);
+            self.settle_done();
+        }
+        self.drive_nic(host, false);
+    }
+
+    /// A frame arrives at a NIC.
+    #[inline]
+    pub(in crate::sim::network) fn nic_arrival(&mut self, host: u32) {
+        let h = host as usize;
+        let Some((_, frame)) = self.host_inbound[h].pop_front() else { return };
+        let key = match self.host_inbound[h].front() {
+            Some(&(at, _)) => self.ranks.nic_arrival(at, host),
+            None => NEVER,
+        };
+        self.list.set(self.ranks.nic_arrival_slot(host), key);
+        if D::SWITCHES {
+            self.tally.counters_mut(h).receive(frame.wire());
+        }
+        match frame {
+            Frame::Pfc(pfc) => self.host_pfc(host, pfc),
+            Frame::Data(packet) => self.nic_packet(host, packet),
+        }
+    }
+
+    fn nic_packet(&mut self, host: u32, packet: Packet) {
+        let (now, h) = (self.now, host as usize);
+        let nics = nics!(self);
+        let carried = nics.packets.take(packet.flow());
+        let cut = packet.is_cut();
+        let data = carried.header.kind == PacketKind::Data && !cut;
+        let class = if cut { TRIMMED_CLASS } else { carried.class };
+        let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
+        let nic = &mut nics.hosts[h];
+        nic.egress.settle(now);
+        let arrived = nic.ingress.arrive(now, class, packet.ip(), payload);
+        let pool = nic.ingress.pool(class);
+        if arrived.signal != Signal::None {
+            self.nic_signal(host, class, arrived.signal);
+        }
+        if !arrived.fits {
+            let (reason, bytes) = (DropReason::NicReceivePool, packet.ip());
+            self.tally.drop(now, h, packet.tc(), reason, bytes, false);
+            self.tally.dropped_ip += bytes;
+            nics!(self).transport.lost(&carried.header);
+            self.drive_nic(host, false);
+            self.nics_done();
+            return;
+        }
+        self.tally.arrived_ip += packet.ip();
+        if data {
+            self.tally.deliver(packet.ip(), now);
+        }
+        let incoming = Incoming {
+            header: carried.header,
+            entropy: carried.entropy,
+            ip: packet.ip() as u16,
+            whole: match (cut, packet.is_trimmed_on_last_hop()) {
+                (false, _) => Whole::Whole,
+                (true, false) => Whole::Trimmed,
+                (true, true) => Whole::TrimmedLastHop,
+            },
+            ce: packet.ce(),
+            held: arrived.held,
+            pool,
+        };
+        let (transport, mut io) = nics!(self).parts(host);
+        transport.receive(now, host, &incoming, &mut io);
+        self.settle_done();
+        self.drive_nic(host, false);
+        self.nics_done();
+    }
+
+    /// A packet of a reactive NIC was dropped on its way.
+    pub(in crate::sim::network) fn lose_packet(&mut self, packet: Packet) {
+        let nics = nics!(self);
+        let carried = nics.packets.take(packet.flow());
+        nics.transport.lost(&carried.header);
+        self.nics_done();
+    }
+
+    /// The job may have drained.
+    #[inline]
+    fn nics_done(&mut self) {
+        self.last_done = self.now;
+        let nics = nics!(self);
+        if self.drain && nics.unfinished == 0 && nics.quiet() && !self.source.pending() {
+            self.end_at((self.now + 1).min(self.end_time));
+        }
+    }
+
+    /// Starts what a NIC's port may start now and arms its next event. `ending`: inside the end
+    /// of a frame, which precedes what falls due with it.
+    #[inline]
+    fn drive_nic(&mut self, host: u32, ending: bool) {
+        let now = self.now;
+        let mut key;
+        loop {
+            let nic = &nics!(self).hosts[host as usize];
+            key = match nic.egress.next(now) {
+                Next::Free(at) if at > now => self.ranks.nic_tx_end(at, host),
+                Next::Ready(at) if at > now || ending => self.ranks.nic_timer(at, host),
+                Next::Never => NEVER,
+                Next::Free(_) | Next::Ready(_) => {
+                    self.start_nic_frame(host, false);
+                    continue;
+                }
+            };
+            break;
+        }
+        let deadline = nics!(self).transport.deadline(host);
+        if deadline < self.end_time {
+            key = key.min(self.ranks.nic_timer(deadline.max(now), host));
+        }
+        self.list.set(self.ranks.nic_slot(host), key);
+        if !nics!(self).woken.is_empty() {
+            self.drive_woken(host);
+        }
+    }
+
+    /// Drives the hosts other than `host` that a step of a collective has given something to send.
+    #[cold]
+    fn drive_woken(&mut self, host: u32) {
+        while let Some(other) = nics!(self).woken.pop() {
+            if other != host {
+                self.drive_nic(other, false);
+            }
+        }
+    }
+
+    /// Starts the next frame of an idle port, if there is one.
+    #[inline]
+    fn start_nic_frame(&mut self, host: u32, before: bool) {
+        let now = self.now;
+        let nics = nics!(self);
+        let nic = &mut nics.hosts[host as usize];
+        if let Some(frame) = nic.uncounted.take() {
+            self.pauses.sent(host as usize, frame.tc, frame.pause, 1);
+            self.tally.count_pfc(frame.pause, 1);
+        }
+        let Some(picked) = nic.egress.pick(now, before) else { return };
+        let (wire, end, frame) = match picked {
+            Picked::Pfc(frame) => {
+                let end = now + nic.line.serialize(PFC_WIRE_BYTES);
+                nic.uncounted = Some(frame);
+                nic.egress.started(end);
+                (PFC_WIRE_BYTES, end, Frame::Pfc(frame))
+            }
+            Picked::Packet(out) => {
+                let wire = u64::from(out.ip) + ETHERNET_BYTES;
+                let time = match out.rate {
+                    0 => nic.line.serialize(wire),
+                    rate => spacing(wire, rate),
+                };
+                nic.egress.started(now + time);
+                let packet = nics.launch(now, now + time, host, &out);
+                (wire, now + time, Frame::Data(packet))
+            }
+        };
+        let nic = &mut nics.hosts[host as usize];
+        nic.frames += 1;
+        nic.wire += wire;
+        nic.last_wire = wire;
+        let (at, port) = (end + nic.line.delay, nic.port as usize);
+        let inbound = &mut self.ports[port].inbound;
+        inbound.push_back((at, frame));
+        if inbound.len() == 1 && at < self.end_time {
+            self.list.set(self.ranks.arrival_slot(port), self.ranks.arrival(at, port));
+        }
+    }
+
+    /// A NIC pauses or resumes its switch for a class of its own.
+    fn nic_signal(&mut self, host: u32, class: u8, signal: Signal) {
+        let now = self.now;
+        let nics = nics!(self);
+        let tc = nics.tc_of(class);
+        let nic = &mut nics.hosts[host as usize];
+        let pause = signal == Signal::Pause;
+        nic.egress.queue_urgent(Urgent::Pfc(PfcFrame { tc, pause }));
+        if pause {
+            let at = now + nic.line.pause_time() / 2;
+            self.host_side.refresh_at.insert((host, tc), at);
+            self.schedule(at, Kind::Refresh, order(host, 0, tc));
+            self.arm_release(host);
+        } else {
+            self.host_side.refresh_at.remove(&(host, tc));
+        }
+    }
+
+    fn arm_release(&mut self, host: u32) {
+        let nic = &mut nics!(self).hosts[host as usize];
+        let at = nic.ingress.next_release();
+        if !nic.release_armed && at != NEVER {
+            nic.release_armed = true;
+            self.schedule(at, Kind::Service, order(host, 0, 0));
+        }
+    }
+
+    /// The host link of a NIC that has paused its switch has taken a packet.
+    pub(in crate::sim::network) fn nic_release(&mut self, host: u32) {
+        let now = self.now;
+        let nic = &mut nics!(self).hosts[host as usize];
+        nic.release_armed = false;
+        nic.egress.settle(now);
+        let resumed = nic.ingress.release(now);
+        for class in (0..8).filter(|class| resumed >> class & 1 != 0) {
+            self.nic_signal(host, class, Signal::Resume);
+        }
+        self.arm_release(host);
+        self.drive_nic(host, false);
+    }
+
+    /// Half a pause time after a NIC's pause.
+    pub(in crate::sim::network) fn nic_half_time(&mut self, host: u32, tc: u8) {
+        let now = self.now;
+        let nics = nics!(self);
+        let Some(class) = nics.class_of(tc) else { return };
+        let signal = nics.hosts[host as usize].ingress.half_time(now, class);
+        self.nic_signal(host, class, signal);
+        self.touch_nic(host);
+    }
+
+    /// A host's NIC queues a PFC frame.
+    pub(in crate::sim::network) fn nic_queue_pfc(&mut self, host: u32, frame: PfcFrame) {
+        nics!(self).hosts[host as usize].egress.queue_urgent(Urgent::Pfc(frame));
+        self.touch_nic(host);
+    }
+
+    /// The switch holds or releases a class of a host.
+    pub(in crate::sim::network) fn nic_paused(&mut self, host: u32, tc: u8, held: bool) {
+        let nics = nics!(self);
+        if let Some(class) = nics.class_of(tc) {
+            nics.hosts[host as usize].egress.set_paused(class, held);
+        }
+        self.touch_nic(host);
+    }
+
+    fn touch_nic(&mut self, host: u32) {
+        nics!(self).hosts[host as usize].egress.settle(self.now);
+        self.drive_nic(host, false);
+    }
+}
+
+impl Nics {
+    /// A packet starts to be serialized: the packet as the network carries it.
+    #[inline]
+    fn launch(&mut self, now: u64, end: u64, host: u32, out: &Outgoing) -> Packet {
+        let (transport, mut io) = self.parts(host);
+        transport.sending(now, end, host, out, &mut io);
+        self.committed += u64::from(out.ip);
+        let hashes = match self.choices {
+            true => crate::sim::switch::route::FlowHashes::between(host, out.dst, out.entropy),
+            false => Default::default(),
+        };
+        let carried =
+            Carried { header: out.header, hashes, entropy: out.entropy, class: out.class };
+        let slot = self.packets.insert(carried);
+        let tc = if self.policy { out.code_point.class() } else { out.tc };
+        Packet::new(slot, out.dst, out.ip, Label::new(tc, out.ect, out.code_point))
+    }
+
+    /// What an equal-cost choice depends on: an id of its own for `flowId`, and the hashes. The id
+    /// is the source port, so that what spreads its packets does so there too.
+    #[inline]
+    pub(in crate::sim::network) fn identity(
+        &self,
+        packet: Packet,
+    ) -> (u64, crate::sim::switch::route::FlowHashes) {
+        let carried = self.packets.get(packet.flow());
+        (u64::from(carried.entropy), carried.hashes)
+    }
+}

@@ -1,0 +1,95 @@
+//! What is written of hosts whose NIC reacts: transport rows, flow rows, headline results.
+
+use super::super::Network;
+use super::Nics;
+use crate::scenario::NicModel;
+use crate::sim::event::EventList;
+use crate::sim::meter::Depth;
+use crate::sim::nic::stats::Samples;
+use crate::sim::observe::{FlowRow, Totals, TransportRow};
+use crate::sim::switch::buffer::BufferManager;
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// Counts what NICs have sent before now.
+    pub(in crate::sim::network) fn settle_nics(&mut self) {
+        let now = self.now;
+        let Some(nics) = self.nics.as_deref_mut() else { return };
+        for (host, nic) in nics.hosts.iter_mut().enumerate() {
+            let ended = nic.egress.free_at() < now;
+            if ended && let Some(frame) = nic.uncounted.take() {
+                self.pauses.sent(host, frame.tc, frame.pause, 1);
+                self.tally.count_pfc(frame.pause, 1);
+            }
+            if D::SWITCHES {
+                let last = if ended { (0, 0) } else { (nic.frames.min(1), nic.last_wire) };
+                let counters = self.tally.counters_mut(host);
+                counters.sent_in_all(nic.frames - last.0, nic.wire - last.1);
+            }
+        }
+    }
+
+    /// Rows of `transport` for the interval that ends now.
+    pub(in crate::sim::network) fn close_transport(&mut self, length: u64, zeros: bool) {
+        let now = self.now;
+        let Some(nics) = self.nics.as_deref_mut() else { return };
+        for (host, nic) in (0..).zip(&mut nics.hosts) {
+            let moved = nic.stats != nic.last_stats;
+            if self.plan.transport && length > 0 && (moved || zeros) {
+                self.rows.transport.push(TransportRow {
+                    sim_time: now,
+                    node: host,
+                    stats: nic.stats,
+                    before: nic.last_stats,
+                    rates: nics.model == NicModel::Roce,
+                });
+            }
+            for samples in [&mut nic.stats.window, &mut nic.stats.rtt, &mut nic.stats.in_flight] {
+                *samples = Samples::default();
+            }
+            nic.last_stats = nic.stats;
+        }
+    }
+
+    /// The warm-up ends: what flows have done so far does not count.
+    pub(in crate::sim::network) fn warm_up_nics(&mut self) {
+        if let Some(nics) = self.nics.as_deref_mut() {
+            nics.warm_up = nics.all_flows();
+        }
+    }
+}
+
+impl Nics {
+    /// Fills in the headline results of transports.
+    pub(in crate::sim::network) fn total(&self, totals: &mut Totals) {
+        let (all, before) = (self.all_flows(), &self.warm_up);
+        totals.payload_bytes = Some(all.payload_bytes - before.payload_bytes);
+        totals.data_packets_sent = all.sent_packets - before.sent_packets;
+        totals.retransmitted = all.retransmitted - before.retransmitted;
+        totals.timeouts = all.timeouts - before.timeouts;
+    }
+
+    /// Rows of every flow that has started, in order of their ids.
+    pub(in crate::sim::network) fn flow_rows(&self) -> Vec<FlowRow> {
+        let row = |(open, stats): (&super::Open, &crate::sim::nic::stats::FlowStats)| FlowRow {
+            flow_id: open.spec.id,
+            pattern: open.spec.pattern,
+            src: open.spec.src,
+            dst: open.spec.dst,
+            tc: open.spec.tc,
+            bytes: open.spec.bytes,
+            start: open.spec.start,
+            end: open.end,
+            sent_packets: stats.sent_packets,
+            sent_bytes: stats.sent_bytes,
+            received_packets: stats.received_packets,
+            received_bytes: stats.received_bytes,
+            received_trimmed: stats.received_trimmed,
+            received_ce: stats.received_ce,
+            retransmitted: stats.retransmitted,
+            timeouts: stats.timeouts,
+        };
+        let mut rows: Vec<FlowRow> = self.open.iter().zip(&self.stats).map(row).collect();
+        rows.sort_unstable_by_key(|row| row.flow_id);
+        rows
+    }
+}
