@@ -96,6 +96,11 @@ impl Transport for AnyTransport {
     }
 
     #[inline]
+    fn rate(&mut self, now: u64, packet: &Outgoing) -> u64 {
+        each!(self, t => t.rate(now, packet))
+    }
+
+    #[inline]
     fn sending(&mut self, now: u64, end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>) {
         each!(self, t => t.sending(now, end, host, packet, io));
     }

@@ -323,7 +323,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
             Picked::Packet(out) => {
                 let wire = u64::from(out.ip) + ETHERNET_BYTES;
-                let time = match out.rate {
+                let time = match nics.transport.rate(now, &out) {
                     0 => nic.line.serialize(wire),
                     rate => spacing(wire, rate),
                 };
