@@ -219,7 +219,6 @@ fn switches<M>(
         pfc: record.has(Table::Pfc),
         port_counters: record.has(Table::PortCounters),
         transport: record.has(Table::Transport),
-        flows: record.has(Table::Flows),
         warm_up: scenario.warm_up.0,
         ..Plan::default()
     };

@@ -39,8 +39,6 @@ pub struct Plan {
     pub port_counters: bool,
     /// As above.
     pub transport: bool,
-    /// Rows of flows are asked for.
-    pub flows: bool,
     /// Limit of each pool's ingress occupancy, headroom and egress queue, by switch.
     pub limits: Vec<[[u64; 3]; 8]>,
     /// Size of each pool and of the whole buffer, by switch.
@@ -563,15 +561,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         let mut observations = std::mem::take(&mut self.rows);
         let nics = self.nics.take();
-        let keep_flows = self.plan.flows;
         let (flows, mut totals) = self.totals(budget);
         totals.flows_unfinished = flows.started - flows.finished;
         observations.flows = flows.into_rows();
-        if let Some(nics) = nics {
+        if let Some(mut nics) = nics {
             nics.total(&mut totals);
-            if keep_flows {
-                observations.flows = nics.flow_rows();
-            }
+            observations.flows = nics.flow_rows();
         }
         observations.totals = totals;
         observations
