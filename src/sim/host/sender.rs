@@ -475,8 +475,7 @@ impl Sender {
         };
         self.next_start = first.start;
         flows.announced += 1;
-        while source.next_start(self.host) == self.next_start {
-            let Some(other) = source.pop(self.host) else { break };
+        while let Some(other) = source.pop_before(self.host, self.next_start + 1) {
             self.more.push_back(other);
             flows.announced += 1;
         }

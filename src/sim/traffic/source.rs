@@ -16,8 +16,6 @@ pub struct FlowSource {
     heads: Vec<Option<FlowStart>>,
     /// By host: the pattern whose head is next; any while the host has none.
     next: Vec<u32>,
-    /// By host: when its next flow starts; `u64::MAX` while it has none.
-    starts: Vec<u64>,
     duration: u64,
     /// Hosts whose next flow starts before the scenario's duration.
     waiting: u32,
@@ -59,7 +57,6 @@ impl FlowSource {
         let mut source = FlowSource {
             heads: Vec::with_capacity(hosts as usize * patterns.len()),
             next: vec![0; hosts as usize],
-            starts: vec![u64::MAX; hosts as usize],
             patterns,
             duration,
             waiting: 0,
@@ -90,28 +87,24 @@ impl FlowSource {
         self.take(host, head)
     }
 
-    /// When the next flow of a host starts; `u64::MAX`: there is none.
-    #[inline]
-    pub fn next_start(&self, host: u32) -> u64 {
-        self.starts.get(host as usize).copied().unwrap_or(u64::MAX)
-    }
-
     /// Takes the next flow of a host if it starts before `before`.
     #[inline]
     pub fn pop_before(&mut self, host: u32, before: u64) -> Option<FlowStart> {
-        if self.next_start(host) >= before {
+        let head = self.head(host)?;
+        if self.heads.get(head)?.as_ref()?.start >= before {
             return None;
         }
-        let head = self.head(host)?;
         self.take(host, head)
     }
 
     #[inline]
     fn take(&mut self, host: u32, head: usize) -> Option<FlowStart> {
         let pattern = head - host as usize * self.patterns.len();
-        let flow = self.heads[head].take()?;
-        self.heads[head] = self.patterns[pattern].next(host);
-        self.choose(host);
+        let following = self.patterns[pattern].next(host);
+        let flow = std::mem::replace(&mut self.heads[head], following)?;
+        if self.patterns.len() > 1 {
+            self.choose(host);
+        }
         if flow.start < self.duration && !self.is_waiting(host) {
             self.waiting -= 1;
         }
@@ -132,23 +125,17 @@ impl FlowSource {
     }
 
     /// Chooses the earliest head of a host; ids rise with the patterns, so the first of equals.
-    #[inline]
     fn choose(&mut self, host: u32) {
-        let start = |head: &Option<FlowStart>| head.as_ref().map_or(u64::MAX, |flow| flow.start);
-        let (host, patterns) = (host as usize, self.patterns.len());
-        if patterns == 1 {
-            self.starts[host] = start(&self.heads[host]);
-            return;
-        }
-        let heads = &self.heads[host * patterns..(host + 1) * patterns];
-        let starts = (0..).zip(heads).filter(|(_, head)| head.is_some());
-        let first = starts.map(|(pattern, head)| (start(head), pattern)).min();
-        (self.starts[host], self.next[host]) = first.unwrap_or((u64::MAX, 0));
+        let from = host as usize * self.patterns.len();
+        let heads = &self.heads[from..from + self.patterns.len()];
+        let starts = (0..).zip(heads).filter_map(|(p, head)| Some((head.as_ref()?.start, p)));
+        self.next[host as usize] = starts.min().map_or(0, |(_, pattern)| pattern);
     }
 
     #[inline]
     fn is_waiting(&self, host: u32) -> bool {
-        self.next_start(host) < self.duration
+        let head = self.head(host).and_then(|head| self.heads.get(head)?.as_ref());
+        head.is_some_and(|flow| flow.start < self.duration)
     }
 
     /// Flows generated and not yet taken, heads apart.
