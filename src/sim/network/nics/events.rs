@@ -277,7 +277,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     continue;
                 }
             };
-            break;
+            // A frame that starts may make way for a flow's last packet.
+            if nics!(self).done.is_empty() {
+                break;
+            }
+            self.settle_done();
         }
         let deadline = nics!(self).transport.deadline(host);
         if deadline < self.end_time {
