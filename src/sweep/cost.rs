@@ -1,7 +1,7 @@
 //! How much work a job is, roughly.
 //!
 //! Owns an estimate in packet-hops, for progress and for running long jobs first. Refuses to be
-//! exact: only ratios matter, so drops, pauses and rate caps are left out.
+//! exact: only ratios matter, so drops, pauses, rate caps and retransmissions are left out.
 
 use crate::scenario::{RingSteps, Scenario, Sizes, Topology, Traffic, Until};
 use crate::units::Bytes;
@@ -9,6 +9,8 @@ use crate::units::Bytes;
 /// Bytes of a frame beyond its IP bytes, roughly.
 const OVERHEAD: f64 = 26.0;
 const DEFAULT_RATE: f64 = 400e9;
+/// Packets a reactive sender has under way before it hears anything, roughly.
+const FIRST_WINDOW: f64 = 100.0;
 
 /// Packet-hops a job takes, at least 1.
 pub(crate) fn estimate(scenario: &Scenario) -> f64 {
@@ -24,11 +26,25 @@ pub(crate) fn estimate(scenario: &Scenario) -> f64 {
     let rate = rate.map_or(DEFAULT_RATE, |r| r.0 as f64);
     let time = scenario.duration.0 as f64 * 1e-12;
     let drained = scenario.until == Until::Drained;
-    let total: f64 = scenario.traffic.iter().map(|t| packets(t, hosts, rate, time, drained)).sum();
-    (total * hops).max(1.0)
+    // Reactive NICs cut flows themselves, and answer.
+    let mss = scenario.nic.packets().map(|own| own.mss);
+    let answers = scenario.nic.answers();
+    let total: f64 =
+        scenario.traffic.iter().map(|t| packets(t, hosts, rate, time, drained, mss)).sum();
+    (total * hops * (1.0 + answers)).max(1.0)
 }
 
-fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -> f64 {
+/// Data packets of an entry; with `mss` the NICs are reactive.
+fn packets(
+    traffic: &Traffic,
+    hosts: f64,
+    rate: f64,
+    time: f64,
+    drained: bool,
+    mss: Option<u64>,
+) -> f64 {
+    let own = |packet: Bytes| mss.map_or(packet, Bytes);
+    let packet = own(traffic.common().packet);
     let count = |bytes: f64, packet: Bytes| (bytes / packet.0.max(1) as f64).ceil();
     // What `links` links can carry in the time there is.
     let carried =
@@ -39,14 +55,18 @@ fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -
     match traffic {
         Traffic::Incast(t) => {
             let senders = f64::from(t.senders);
-            bounded(senders * count(t.bytes.0 as f64, t.common.packet), senders, t.common.packet)
+            let wanted = senders * count(t.bytes.0 as f64, packet);
+            if mss.is_none() {
+                return bounded(wanted, senders, packet);
+            }
+            // Beyond the first windows it is the receiver's link that paces them.
+            let first = senders * FIRST_WINDOW;
+            if drained { wanted } else { wanted.min(first + carried(1.0, packet)) }
         }
-        Traffic::Permutation(t) => {
-            bounded(hosts * count(t.bytes.0 as f64, t.common.packet), hosts, t.common.packet)
-        }
+        Traffic::Permutation(t) => bounded(hosts * count(t.bytes.0 as f64, packet), hosts, packet),
         Traffic::AllToAll(t) => {
             let flows = hosts * (hosts - 1.0);
-            bounded(flows * count(t.bytes.0 as f64, t.common.packet), hosts, t.common.packet)
+            bounded(flows * count(t.bytes.0 as f64, packet), hosts, packet)
         }
         Traffic::Ring(t) => {
             let (flows, bytes) = match t.steps {
@@ -55,15 +75,16 @@ fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -
                     (hosts * 2.0 * (hosts - 1.0), (t.bytes.0 as f64 / hosts.max(1.0)).ceil())
                 }
             };
-            bounded(flows * count(bytes, t.common.packet), hosts, t.common.packet)
+            bounded(flows * count(bytes, packet), hosts, packet)
         }
         Traffic::Uniform(t) => {
             let length = t.length.map_or(time, |l| (l.0 as f64 * 1e-12).min(time));
             // Short flows end in short packets.
+            let most = packet.0;
             let packet = match (t.bytes, t.sizes) {
-                (Some(bytes), _) => bytes.0.min(t.common.packet.0),
-                (None, Some(Sizes::GoogleRpc)) => t.common.packet.0.min(1_000),
-                _ => t.common.packet.0,
+                (Some(bytes), _) => bytes.0.min(most),
+                (None, Some(Sizes::GoogleRpc)) => most.min(1_000),
+                _ => most,
             };
             hosts * t.load.max(0.0) * rate * length / 8.0 / (packet.max(1) as f64 + OVERHEAD)
         }
@@ -71,19 +92,17 @@ fn packets(traffic: &Traffic, hosts: f64, rate: f64, time: f64, drained: bool) -
             let period = (t.on.0 as f64 + t.off.0 as f64).max(1.0);
             let share = t.on.0 as f64 / period;
             let own = t.common.rate.map_or(rate, |r| (r.0 as f64).min(rate)) / rate;
-            f64::from(t.senders) * share * own * carried(1.0, t.common.packet)
+            f64::from(t.senders) * share * own * carried(1.0, packet)
         }
-        Traffic::Flows(t) => t
-            .flows
-            .iter()
-            .map(|f| count(f.bytes.0 as f64, f.packet.unwrap_or(t.common.packet)))
-            .sum(),
+        Traffic::Flows(t) => {
+            t.flows.iter().map(|f| count(f.bytes.0 as f64, f.packet.map_or(packet, own))).sum()
+        }
         Traffic::Collective(t) => {
-            let payload = t.common.packet.0;
-            bounded(t.packets(hosts as u64, payload) as f64, hosts, t.common.packet)
+            let payload = packet.0;
+            bounded(t.packets(hosts as u64, payload) as f64, hosts, packet)
         }
         // The file is not read for an estimate: half of what the hosts could send.
-        Traffic::Trace(t) => 0.5 * carried(hosts, t.common.packet),
+        Traffic::Trace(t) => 0.5 * carried(hosts, packet),
     }
 }
 
@@ -115,6 +134,24 @@ mod tests {
         let topology = json!({"kind": "single-switch", "hosts": 8});
         let job = json!({"duration": 1e12 as u64, "topology": topology, "traffic": [ring]});
         assert_eq!(cost(job), 10.0 * (14.0 + 112.0 * 2.0));
+    }
+
+    #[test]
+    fn a_reactive_incast_costs_its_answers_and_waits_for_its_receiver() {
+        let of = |nic: serde_json::Value, duration: u64| {
+            cost(json!({"duration": duration, "nic": nic,
+                "topology": {"kind": "single-switch", "hosts": 33},
+                "traffic": [{"pattern": "incast", "senders": 32, "bytes": 4_096_000}]}))
+        };
+        let long = 1_000_000_000_000;
+        assert_eq!(of(json!({"model": "uet"}), long), 64_000.0);
+        let rare = json!({"model": "uet", "ScalaUETPdsManager": {"AckRequestEveryNthPacket": 8}});
+        assert_eq!(of(rare, long), 36_000.0);
+        let roce = of(json!({"model": "roce"}), long);
+        assert!((roce - 32_000.0 * 18.0 / 17.0).abs() < 1e-6);
+        // 1 ms brings some 12,130 packets over one link, not 32 times that.
+        let short = of(json!({"model": "uet"}), 1_000_000_000);
+        assert!((30_000.0..31_000.0).contains(&short), "{short}");
     }
 
     #[test]

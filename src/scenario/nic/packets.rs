@@ -47,6 +47,20 @@ impl Packets {
 }
 
 impl Nic {
+    /// Packets that answer one data packet while nothing is lost, roughly.
+    pub fn answers(&self) -> f64 {
+        let (pds, roce) = (&self.pds_manager, &self.roce);
+        match self.model {
+            NicModel::OpenLoop => 0.0,
+            NicModel::FixedWindow => 1.0,
+            NicModel::Uet => 1.0 / pds.ack_request_every_nth_packet.max(1) as f64,
+            NicModel::Roce if roce.ack_coalescing_enabled => {
+                1.0 / (roce.ack_threshold as f64 + 1.0)
+            }
+            NicModel::Roce => 1.0,
+        }
+    }
+
     /// What its model sends; none: as the traffic says.
     pub fn packets(&self) -> Option<Packets> {
         // Classes out of range are refused where they stand.
@@ -89,6 +103,16 @@ mod tests {
         assert_eq!(of(NicModel::Roce).largest(u64::MAX), 4_136);
         assert_eq!(of(NicModel::FixedWindow).largest(10), 98);
         assert_eq!(Nic::of_model(NicModel::OpenLoop).packets(), None);
+    }
+
+    #[test]
+    fn answers_follow_the_acknowledgements_asked_for() {
+        let mut uet = Nic::of_model(NicModel::Uet);
+        assert_eq!(uet.answers(), 1.0);
+        uet.pds_manager.ack_request_every_nth_packet = 8;
+        assert_eq!(uet.answers(), 0.125);
+        assert_eq!(Nic::of_model(NicModel::Roce).answers(), 1.0 / 17.0);
+        assert_eq!(Nic::default().answers(), 0.0);
     }
 
     #[test]

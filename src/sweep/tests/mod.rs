@@ -3,6 +3,7 @@
 mod errors;
 mod identity;
 mod language;
+mod nics;
 mod properties;
 
 use super::SweepError;

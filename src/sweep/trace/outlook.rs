@@ -60,6 +60,12 @@ impl Outlook {
             // Classes follow from roles, and all of them have a pool.
             return found;
         }
+        let packets = scenario.nic.packets();
+        if packets.is_some_and(|own| own.data_class.is_some()) {
+            // The NICs have a class of their own for data, whatever the file says.
+            return found;
+        }
+        let nic_pools = packets.map(|_| scenario.nic.egress.pools());
         for class in 0..8 {
             let plain = self.plain.filter(|_| trace.common.dscp / 8 == class as u64);
             let Some(flow) = self.classes[class].into_iter().chain(plain).min() else { continue };
@@ -70,6 +76,13 @@ impl Outlook {
                 found.push(finding(format!(
                     "flow {flow} (from 0) is of class {class}, but its pool {pool} does not \
                      exist: its share in PoolAllocationMap is 0"
+                )));
+            }
+            if nic_pools.is_some_and(|pools| pools[class] == 0) {
+                found.push(finding(format!(
+                    "flow {flow} (from 0) is of class {class}, which has no pool in the NICs: \
+                     give it a share in nic.Egress.PoolAllocationVector and \
+                     nic.Ingress.PoolAllocationVector"
                 )));
             }
         }
@@ -94,6 +107,35 @@ mod tests {
         (classes[5], classes[0]) = (Some(1), Some(3));
         assert_eq!(outlook.classes, classes);
         assert_eq!(Outlook::of(&[]), Outlook::default());
+    }
+
+    /// What a scenario with a NIC model says of a trace with flows of classes 0 and 2.
+    fn refusals(model: &str) -> Vec<String> {
+        let flows = parse_trace(
+            Path::new("t.csv"),
+            b"src,dst,bytes,start_ns,dscp\n1,0,9,0,0\n0,1,9,0,16\n",
+        );
+        let trace = serde_json::json!({"pattern": "trace", "file": "t.csv"});
+        let scenario: Scenario = serde_json::from_value(serde_json::json!({
+            "duration": 1, "topology": {"kind": "single-switch", "hosts": 4},
+            "nic": {"model": model}, "traffic": [trace],
+        }))
+        .unwrap();
+        let trace: Trace = serde_json::from_value(trace).unwrap();
+        let found = Outlook::of(&flows.unwrap()).refusals(0, &trace, &scenario);
+        found.iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn a_class_needs_a_pool_in_reactive_nics_that_send_it() {
+        assert_eq!(refusals("open-loop"), Vec::<String>::new());
+        assert_eq!(refusals("uet"), Vec::<String>::new());
+        assert_eq!(
+            refusals("roce"),
+            ["traffic[0].file = t.csv: flow 1 (from 0) is of class 2, which has no pool in the \
+              NICs: give it a share in nic.Egress.PoolAllocationVector and \
+              nic.Ingress.PoolAllocationVector"]
+        );
     }
 
     #[test]
