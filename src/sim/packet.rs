@@ -45,7 +45,8 @@ impl Label {
     /// A label; `tc` 0 to 7. The class of a role is [`Role::class`]'s affair.
     #[inline]
     pub fn new(tc: u8, ect: bool, role: Role) -> Label {
-        Label(u64::from(tc) << TC | u64::from(ect) * ECT | (role as u64) << ROLE)
+        let ect = if ect { ECT } else { 0 };
+        Label(u64::from(tc) << TC | ect | (role as u64) << ROLE)
     }
 }
 

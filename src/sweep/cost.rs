@@ -102,7 +102,7 @@ fn packets(
             bounded(t.packets(hosts as u64, payload) as f64, hosts, packet)
         }
         // The file is not read for an estimate: half of what the hosts could send.
-        Traffic::Trace(t) => 0.5 * carried(hosts, packet),
+        Traffic::Trace(_) => 0.5 * carried(hosts, packet),
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) static NIC: &[Attribute] = &[
         "nic.model",
         Kind::Enum(&["open-loop", "fixed-window", "uet", "roce"]),
         Some("open-loop"),
-        "this version runs `open-loop` only",
+        "the same for every host; under the UET policy `open-loop` or `uet`",
         "Which sender and receiver the hosts run. `open-loop` offers a load: no transport, no loss recovery. The others wait for acknowledgements and send again what was lost.",
         "every host",
     ),

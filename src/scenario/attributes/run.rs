@@ -146,6 +146,7 @@ pub(super) static AFTER: &[Attribute] = &[
             "pfc",
             "port_counters",
             "flows",
+            "transport",
         ])),
         Some("[jobs, port_buffers, drops, pfc]"),
         "",

@@ -43,7 +43,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         Kind::Bytes,
         None,
         "1B to 2^63−1 B",
-        "IP bytes of each flow; of the whole vector in a ring all-reduce; payload bytes of each rank's vector in a collective. Required, in `uniform` unless `sizes` is given; not for a barrier.",
+        "IP bytes of each flow; of the whole vector in a ring all-reduce; payload bytes of each rank's vector in a collective. Payload bytes with reactive NICs. Required, in `uniform` unless `sizes` is given; not for a barrier.",
         "incast, permutation, all-to-all, ring, uniform, collective",
     ),
     attribute(
@@ -131,7 +131,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         Kind::Bytes,
         None,
         "1B to 2^63−1 B",
-        "IP bytes of the flow. Required.",
+        "IP bytes of the flow, payload bytes with reactive NICs. Required.",
         "flows",
     ),
     attribute(
@@ -277,7 +277,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         Kind::Bytes,
         Some("4000B"),
         "1B to 65,535B",
-        "IP bytes of a packet; the last packet of a flow carries the rest.",
+        "IP bytes of a packet; the last packet of a flow carries the rest. Reactive NICs cut flows by their MSS.",
         "every pattern",
     ),
     attribute(
@@ -293,7 +293,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         Kind::Bool,
         Some("false"),
         "",
-        "Whether the packets may be marked (ECN-capable transport).",
+        "Whether the packets may be marked (ECN-capable transport). Reactive NICs decide themselves.",
         "every pattern",
     ),
     attribute(
@@ -325,7 +325,7 @@ pub(super) static TRAFFIC: &[Attribute] = &[
         Kind::Rate,
         None,
         "1kbps to 100Tbps",
-        "Cap on each flow's rate in wire bytes. Absent: line rate.",
+        "Cap on each flow's rate in wire bytes. Absent: line rate. Reactive NICs pace themselves.",
         "every pattern",
     ),
 ];

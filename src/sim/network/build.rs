@@ -119,7 +119,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             budget: scenario.budget.events,
             switches,
             marking: scenario.switch.ecn_handler.enable_ecn
-                && scenario.traffic.iter().any(may_be_ecn_capable),
+                && (scenario.nic.model.is_reactive()
+                    || scenario.traffic.iter().any(may_be_ecn_capable)),
             averages: vec![[0.0; 8]; port_count],
             stride,
             routes,

@@ -3,7 +3,7 @@
 use crate::scenario::attributes::{self, Kind};
 use crate::scenario::check::Report;
 use crate::scenario::offered::{MAX_DSCP, first_listed};
-use crate::scenario::{Common, FlowEntry, Nic, NicModel, Scenario, Traffic};
+use crate::scenario::{Common, FlowEntry, Nic, NicModel, Scenario, Table, Traffic};
 use crate::units::{BitRate, Bytes, Ps};
 use serde_json::Value;
 
@@ -12,6 +12,9 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report) {
     blocks(&scenario.nic, report);
     if scenario.nic.model.is_reactive() {
         flows(scenario, report);
+    } else if scenario.record.has(Table::Transport) {
+        let rule = "has no rows with nic.model = open-loop: there is no transport";
+        report.warn("record.tables", "transport", rule);
     }
 }
 

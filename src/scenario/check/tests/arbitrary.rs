@@ -82,12 +82,33 @@ prop_compose! {
         };
         let hold = Hold { classes: vec![dscp], from: Ps(times[3]), until: Some(Ps(times[4])) };
         let own = HostNic { receive_pool: Some(Bytes(bytes[6])), ..HostNic::default() };
+        let models = [NicModel::OpenLoop, NicModel::FixedWindow, NicModel::Uet, NicModel::Roce];
+        let mut usual = Nic::of_model(models[(dscp % 4) as usize]);
+        usual.ingress.total_buffer_size = Bytes(bytes[0]);
+        usual.ingress.pool_allocation_vector = if flags[1] { shares } else { [0.125; 8] };
+        usual.egress.total_buffer_size = Bytes(bytes[1]);
+        usual.egress.wrr_queue_weights = pools;
+        usual.host_link.lane_bps = BitRate(bytes[2]);
+        usual.host_link.lane_count = bytes[3];
+        usual.pds_manager.rdma_data_mss = Bytes(bytes[4]);
+        usual.pds_manager.ack_request_every_nth_packet = bytes[5];
+        usual.pds_manager.max_exponential_rto_backoff_count = bytes[6];
+        usual.congestion_control.initial_base_rtt = Ps(times[0]);
+        usual.congestion_control.max_congestion_window = bytes[7];
+        usual.congestion_control.override_uet_spec_max_cwind = flags[3];
+        usual.congestion_control.gamma = odds[0];
+        usual.roce.mss = Bytes(bytes[4]);
+        usual.roce.rdma_control_packet_tc = dscp;
+        usual.roce.control_interval_duration_ns = times[1];
+        usual.fixed_window.header = Bytes(bytes[5]);
+        usual.fixed_window.mss = Bytes(bytes[6]);
+        usual.fixed_window.control_class = bytes[7];
         let nic = Nic {
             receive_rate: rate(2),
             pfc_enable_vector: pfc,
             hold: flags[2].then_some(hold),
             hosts: std::collections::BTreeMap::from([(sizes[4], own)]),
-            ..Nic::default()
+            ..usual
         };
         let common = Common {
             packet: Bytes(bytes[7]),
@@ -173,6 +194,7 @@ proptest! {
         let report = check(&scenario);
         prop_assert!(report.refusals.len() <= MAX_FINDINGS);
         prop_assert_eq!(&refusals(&scenario), &report.refusals);
+        prop_assert!(!crate::scenario::inspect::inspect(&scenario).is_empty());
         // What the checks accept, the start-up and the network accept too.
         if report.accepted() {
             let outline = Outline::new(&scenario).unwrap();

@@ -1,4 +1,4 @@
-//! Rules about reactive NICs. That a model may not run yet is left out: these are the other rules.
+//! Rules about reactive NICs.
 
 use super::*;
 
@@ -10,9 +10,7 @@ fn reactive(model: &str, over: Value) -> Report {
         scenario["traffic"][0]["dscp"] = json!(0);
     }
     merge(&mut scenario, over);
-    let mut report = check(&serde_json::from_value(scenario).unwrap());
-    report.refusals.retain(|f| !f.rule.starts_with("not supported by this version; use open"));
-    report
+    check(&serde_json::from_value(scenario).unwrap())
 }
 
 #[track_caller]
@@ -429,6 +427,17 @@ fn attributes_of_another_model_have_no_effect() {
 }
 
 #[test]
+fn an_open_loop_has_no_transport_to_record() {
+    let tables = json!({"record": {"tables": ["jobs", "transport"]}});
+    warned(
+        tables.clone(),
+        &["record.tables = transport: has no rows with nic.model = open-loop: there is no \
+           transport"],
+    );
+    warns("roce", tables, &[]);
+}
+
+#[test]
 fn what_flows_ask_for_is_the_nic_s_to_decide() {
     let entry = json!({"pattern": "incast", "senders": 3, "bytes": 100_000, "dscp": 8,
         "packet": 1_000, "rate": 1_000_000_000, "ect": true});
@@ -475,15 +484,4 @@ fn sizing_counts_the_packets_of_the_nic() {
         &["switch.SharedBufferManager.HeadRoomPerPortLimit = 58271B: below the guideline for \
            class 1 at a switch, 58,272 B: packets may be lost after a pause"],
     );
-}
-
-#[test]
-fn a_model_that_does_not_run_yet_is_refused() {
-    for model in ["uet", "roce", "fixed-window"] {
-        let scenario = json!({"duration": 1, "topology": {"kind": "single-switch", "hosts": 2},
-            "nic": {"model": model}, "traffic": []});
-        let report = check(&serde_json::from_value(scenario).unwrap());
-        let expected = format!("nic.model = {model}: not supported by this version; use open-loop");
-        assert_eq!(lines(&report.refusals), [expected]);
-    }
 }
