@@ -3,10 +3,10 @@
 //! Owns the choice. One branch a call on a value that never changes, so that the network need not
 //! be built once more for every transport.
 
-use super::roce::{NicRates, Roce};
+use super::roce::Roce;
 use super::uet::Uet;
 use super::window::FixedWindow;
-use super::{Header, Incoming, Io, Message, Outgoing, Transport};
+use super::{Header, Incoming, Io, Message, NicRates, Outgoing, Transport};
 use super::{roce, uet};
 use crate::scenario::{NicModel, Scenario};
 use crate::sim::random::Seeds;
@@ -37,18 +37,18 @@ impl AnyTransport {
     /// senders.
     pub fn new(scenario: &Scenario, rates: &[u64], seeds: &Seeds) -> Option<AnyTransport> {
         let nic = &scenario.nic;
+        let nics: Vec<NicRates> = (0..)
+            .zip(rates)
+            .map(|(host, &line)| NicRates { line, host_link: nic.of_host(host).host_link.rate() })
+            .collect();
         match nic.model {
             NicModel::Uet => {
                 let (pds, cc) = (&nic.pds_manager, &nic.congestion_control);
-                let uet = Uet::new(pds, cc, nic.host_link, rates, seeds);
+                let uet = Uet::new(pds, cc, &nics, seeds);
                 Some(AnyTransport::Uet(Box::new(uet)))
             }
             NicModel::Roce => {
-                let nics = (0..).zip(rates).map(|(host, &line)| NicRates {
-                    line,
-                    host_link: nic.of_host(host).host_link.rate(),
-                });
-                let roce = Roce::new(&nic.roce, &nics.collect::<Vec<_>>());
+                let roce = Roce::new(&nic.roce, &nics);
                 Some(AnyTransport::Roce(Box::new(roce)))
             }
             NicModel::FixedWindow => {
@@ -93,6 +93,11 @@ impl Transport for AnyTransport {
     #[inline]
     fn timer(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
         each!(self, t => t.timer(now, host, io));
+    }
+
+    #[inline]
+    fn rate(&mut self, now: u64, packet: &Outgoing) -> u64 {
+        each!(self, t => t.rate(now, packet))
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Events of hosts whose NIC reacts, and the frames they start.
 
 use super::super::{Network, order};
+use super::rows::flow_row;
 use super::{Nics, Open};
 use crate::sim::event::{EventList, Kind, NEVER};
 use crate::sim::host::receiver::Signal;
@@ -13,6 +14,7 @@ use crate::sim::nic::{Done, Incoming, Message, Outgoing, PacketKind, Transport, 
 use crate::sim::observe::DropReason;
 use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
+use crate::sim::switch::route::FlowHashes;
 use crate::sim::traffic::FlowStart;
 
 /// NIC class of packets that a switch has cut: that of control, whatever they were.
@@ -76,10 +78,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn post(&mut self, flow: FlowStart) {
         let now = self.now;
         let nics = nics!(self);
-        let slot = nics.open.len() as u32;
-        nics.open.push(Open { spec: flow, end: None });
-        nics.stats.push(FlowStats::default());
-        nics.unfinished += 1;
+        let slot = nics.open(flow);
         self.flows.started += 1;
         let message = Message {
             flow: slot,
@@ -110,12 +109,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let nics = nics!(self);
             match what {
                 Done::Acknowledged(slot) => {
-                    let open = &mut nics.open[slot as usize];
-                    open.end = Some(now);
-                    nics.unfinished -= 1;
+                    let start = nics.close(slot, now);
                     self.flows.finished += 1;
                     if now >= self.flows.measure_from {
-                        self.flows.completion_times.push(now - open.spec.start);
+                        self.flows.completion_times.push(now - start);
                     }
                 }
                 Done::Sent(slot) => {
@@ -286,7 +283,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if deadline < self.end_time {
             key = key.min(self.ranks.nic_timer(deadline.max(now), host));
         }
-        self.list.set(self.ranks.nic_slot(host), key);
+        let armed = &mut nics!(self).hosts[host as usize].armed;
+        if *armed != key {
+            *armed = key;
+            self.list.set(self.ranks.nic_slot(host), key);
+        }
         if !nics!(self).woken.is_empty() {
             self.drive_woken(host);
         }
@@ -322,7 +323,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
             Picked::Packet(out) => {
                 let wire = u64::from(out.ip) + ETHERNET_BYTES;
-                let time = match out.rate {
+                let time = match nics.transport.rate(now, &out) {
                     0 => nic.line.serialize(wire),
                     rate => spacing(wire, rate),
                 };
@@ -416,6 +417,34 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 }
 
 impl Nics {
+    /// A slot for a flow that starts.
+    fn open(&mut self, flow: FlowStart) -> u32 {
+        self.unfinished += 1;
+        let open = Open { spec: flow, closed: false };
+        if let Some(slot) = self.free.pop() {
+            self.open[slot as usize] = open;
+            slot
+        } else {
+            self.open.push(open);
+            self.stats.push(FlowStats::default());
+            self.open.len() as u32 - 1
+        }
+    }
+
+    /// A flow is acknowledged to its end; when it started.
+    fn close(&mut self, slot: u32, now: u64) -> u64 {
+        let stats = std::mem::take(&mut self.stats[slot as usize]);
+        let open = &mut self.open[slot as usize];
+        open.closed = true;
+        if let Some(rows) = &mut self.rows {
+            rows.push(flow_row(&open.spec, &stats, Some(now)));
+        }
+        self.closed = self.closed.plus(&stats);
+        self.unfinished -= 1;
+        self.free.push(slot);
+        open.spec.start
+    }
+
     /// A packet starts to be serialized: the packet as the network carries it.
     #[inline]
     fn launch(&mut self, now: u64, end: u64, host: u32, out: &Outgoing) -> Packet {
@@ -423,7 +452,7 @@ impl Nics {
         transport.sending(now, end, host, out, &mut io);
         self.committed += u64::from(out.ip);
         let hashes = match self.choices {
-            true => crate::sim::switch::route::FlowHashes::between(host, out.dst, out.entropy),
+            true => FlowHashes::between(host, out.dst, out.entropy),
             false => Default::default(),
         };
         let carried =
@@ -436,10 +465,7 @@ impl Nics {
     /// What an equal-cost choice depends on: an id of its own for `flowId`, and the hashes. The id
     /// is the source port, so that what spreads its packets does so there too.
     #[inline]
-    pub(in crate::sim::network) fn identity(
-        &self,
-        packet: Packet,
-    ) -> (u64, crate::sim::switch::route::FlowHashes) {
+    pub(in crate::sim::network) fn identity(&self, packet: Packet) -> (u64, FlowHashes) {
         let carried = self.packets.get(packet.flow());
         (u64::from(carried.entropy), carried.hashes)
     }

@@ -8,7 +8,8 @@
 mod events;
 mod rows;
 
-use crate::scenario::{Nic, NicModel, QueueScheduling, Scenario};
+use crate::scenario::{Nic, NicModel, QueueScheduling, Scenario, Table};
+use crate::sim::event::NEVER;
 use crate::sim::link::Line;
 use crate::sim::nic::any::AnyTransport;
 use crate::sim::nic::egress::{Egress, EgressSettings, Scheduler};
@@ -16,6 +17,7 @@ use crate::sim::nic::ingress::{Ingress, IngressSettings};
 use crate::sim::nic::packets::Packets;
 use crate::sim::nic::stats::{FlowStats, NicStats};
 use crate::sim::nic::{Done, Io};
+use crate::sim::observe::FlowRow;
 use crate::sim::packet::PfcFrame;
 use crate::sim::random::Seeds;
 use crate::sim::traffic::{FlowStart, Steps};
@@ -39,6 +41,8 @@ pub(super) struct NicHost {
     uncounted: Option<PfcFrame>,
     /// An end of service waits in the heap for a pause of this NIC's.
     release_armed: bool,
+    /// Key in its slot of the event list.
+    armed: u64,
     /// For when the start of flows is in the heap.
     flows_at: Option<u64>,
 }
@@ -47,8 +51,8 @@ pub(super) struct NicHost {
 #[derive(Debug, Clone, Copy)]
 struct Open {
     spec: FlowStart,
-    /// When its last acknowledgement arrived.
-    end: Option<u64>,
+    /// It is acknowledged to its end: the slot stands for no flow.
+    closed: bool,
 }
 
 /// Everything of hosts whose NIC reacts.
@@ -57,10 +61,15 @@ pub(super) struct Nics {
     transport: AnyTransport,
     hosts: Vec<NicHost>,
     packets: Packets,
-    /// Started flows by slot, in order of start.
+    /// Started flows by slot; a slot is used again once its flow is acknowledged to its end.
     open: Vec<Open>,
     /// Their counts.
     stats: Vec<FlowStats>,
+    free: Vec<u32>,
+    /// Counts of the flows whose slots were used again.
+    closed: FlowStats,
+    /// Rows of acknowledged flows, if they are asked for.
+    rows: Option<Vec<FlowRow>>,
     /// Flows that have started and are not acknowledged to their end.
     unfinished: u64,
     /// IP bytes of packets whose serialization started, over the whole job.
@@ -110,6 +119,7 @@ impl Nics {
                     last_wire: 0,
                     uncounted: None,
                     release_armed: false,
+                    armed: NEVER,
                     flows_at: None,
                 }
             })
@@ -120,6 +130,9 @@ impl Nics {
             packets: Packets::default(),
             open: Vec::new(),
             stats: Vec::new(),
+            free: Vec::new(),
+            closed: FlowStats::default(),
+            rows: scenario.record.has(Table::Flows).then(Vec::new),
             unfinished: 0,
             committed: 0,
             done: Vec::new(),
@@ -169,7 +182,7 @@ impl Nics {
 
     /// Counts of all flows together.
     fn all_flows(&self) -> FlowStats {
-        self.stats.iter().fold(FlowStats::default(), |sum, flow| sum.plus(flow))
+        self.stats.iter().fold(self.closed, |sum, flow| sum.plus(flow))
     }
 
     /// Whether nothing is left to be acknowledged, on its way, or queued.

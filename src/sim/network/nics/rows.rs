@@ -5,9 +5,10 @@ use super::Nics;
 use crate::scenario::NicModel;
 use crate::sim::event::EventList;
 use crate::sim::meter::Depth;
-use crate::sim::nic::stats::Samples;
+use crate::sim::nic::stats::{FlowStats, Samples};
 use crate::sim::observe::{FlowRow, Totals, TransportRow};
 use crate::sim::switch::buffer::BufferManager;
+use crate::sim::traffic::FlowStart;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Counts what NICs have sent before now.
@@ -68,28 +69,34 @@ impl Nics {
         totals.timeouts = all.timeouts - before.timeouts;
     }
 
-    /// Rows of every flow that has started, in order of their ids.
-    pub(in crate::sim::network) fn flow_rows(&self) -> Vec<FlowRow> {
-        let row = |(open, stats): (&super::Open, &crate::sim::nic::stats::FlowStats)| FlowRow {
-            flow_id: open.spec.id,
-            pattern: open.spec.pattern,
-            src: open.spec.src,
-            dst: open.spec.dst,
-            tc: open.spec.tc,
-            bytes: open.spec.bytes,
-            start: open.spec.start,
-            end: open.end,
-            sent_packets: stats.sent_packets,
-            sent_bytes: stats.sent_bytes,
-            received_packets: stats.received_packets,
-            received_bytes: stats.received_bytes,
-            received_trimmed: stats.received_trimmed,
-            received_ce: stats.received_ce,
-            retransmitted: stats.retransmitted,
-            timeouts: stats.timeouts,
-        };
-        let mut rows: Vec<FlowRow> = self.open.iter().zip(&self.stats).map(row).collect();
+    /// Rows of every flow that has started, in order of their ids; none unless asked for.
+    pub(in crate::sim::network) fn flow_rows(&mut self) -> Vec<FlowRow> {
+        let Some(mut rows) = self.rows.take() else { return Vec::new() };
+        let under_way = self.open.iter().zip(&self.stats).filter(|(open, _)| !open.closed);
+        rows.extend(under_way.map(|(open, stats)| flow_row(&open.spec, stats, None)));
         rows.sort_unstable_by_key(|row| row.flow_id);
         rows
+    }
+}
+
+/// Row of a flow; `end`: when its last acknowledgement arrived.
+pub(super) fn flow_row(spec: &FlowStart, stats: &FlowStats, end: Option<u64>) -> FlowRow {
+    FlowRow {
+        flow_id: spec.id,
+        pattern: spec.pattern,
+        src: spec.src,
+        dst: spec.dst,
+        tc: spec.tc,
+        bytes: spec.bytes,
+        start: spec.start,
+        end,
+        sent_packets: stats.sent_packets,
+        sent_bytes: stats.sent_bytes,
+        received_packets: stats.received_packets,
+        received_bytes: stats.received_bytes,
+        received_trimmed: stats.received_trimmed,
+        received_ce: stats.received_ce,
+        retransmitted: stats.retransmitted,
+        timeouts: stats.timeouts,
     }
 }

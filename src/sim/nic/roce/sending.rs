@@ -14,9 +14,7 @@ impl Roce {
     /// The allowed rate at which a queue pair is slowed, 0 if it is not.
     #[inline]
     pub(super) fn allowed(&mut self, now: u64, index: u32) -> u64 {
-        let limiter = &mut self.limiters[index as usize];
-        limiter.advance(&self.rates, now);
-        limiter.rate()
+        self.limiters[index as usize].allowed(&self.rates, now)
     }
 
     /// The same, 0 too if slowed packets are not spaced.
