@@ -7,7 +7,7 @@ mod properties;
 use super::super::egress::{Egress, EgressSettings, Next, Picked, Scheduler};
 use super::super::stats::{FlowStats, NicStats};
 use super::super::{
-    CodePoint, Done, Incoming, Io, Message, NEVER, Outgoing, PacketKind, Transport, Whole,
+    CodePoint, Done, Incoming, Io, Message, NEVER, NicRates, Outgoing, PacketKind, Transport, Whole,
 };
 use super::connection::State;
 use super::{Group, Uet};
@@ -88,9 +88,9 @@ impl<'a> Rig<'a> {
             pools: [230_400, 25_600, 0, 0, 0, 0, 0, 0],
             scheduler: Scheduler::Strict,
         };
-        let rates = vec![RATE; hosts];
+        let nics = vec![NicRates { line: RATE, host_link: HostLink::default().rate() }; hosts];
         Rig {
-            uet: Uet::new(&pds, &cc, HostLink::default(), &rates, &Seeds::default()),
+            uet: Uet::new(&pds, &cc, &nics, &Seeds::default()),
             egress: (0..hosts).map(|_| Egress::new(settings)).collect(),
             flows: Vec::new(),
             stats: vec![NicStats::default(); hosts],
