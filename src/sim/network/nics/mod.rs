@@ -7,6 +7,8 @@
 
 mod events;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use crate::scenario::{Nic, NicModel, QueueScheduling, Scenario, Table};
 use crate::sim::event::NEVER;
