@@ -247,3 +247,40 @@ fn a_host_with_13_lanes_falls_behind_and_one_with_14_does_not() {
     let limited = run(13, 0, 25);
     assert_eq!(lost(&limited), 0);
 }
+
+#[test]
+fn marks_slow_queue_pairs_down_on_the_wire() {
+    let mut switch = roomy();
+    switch["EcnHandler"] = json!({"MinThreshold": 0.001, "MaxThreshold": 0.002});
+    let run = |control: &str, pacing: &str| {
+        let nic = json!({"model": "roce", "PFCEnableVector": [0, 0, 0, 0, 0, 0, 0, 0],
+            "ScalaRoceTransport": {"rate_control": control, "pacing": pacing}});
+        let incast =
+            json!([{"pattern": "incast", "receiver": 0, "senders": 4, "bytes": 5_000_000}]);
+        let o = observe(&scenario(one_switch(5), switch.clone(), nic, incast));
+        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 6]));
+        assert!(o.totals.ecn_marks > 0, "data is ECN-capable whatever the pattern says");
+        o
+    };
+    let free = run("none", "occupies");
+    // Four at line rate into one port: three quarters of all that is sent wait in its queue.
+    assert!(free.totals.peak_egress > 14_000_000, "{}", free.totals.peak_egress);
+    for pacing in ["occupies", "spaced"] {
+        let slowed = run("scala", pacing);
+        assert!(stats(&slowed, 1).num_cnp_recvd > 0);
+        let (peak, most) = (slowed.totals.peak_egress, free.totals.peak_egress);
+        assert!(2 * peak < most, "{pacing}: {peak} of {most}");
+    }
+}
+
+#[test]
+fn a_host_link_slower_than_the_timeout_does_not_stop_a_queue_pair() {
+    // A payload takes 350 us to fetch, a packet that is not acknowledged in 100 us goes again.
+    let nic = json!({"model": "roce", "hosts": {"0": {"HostLink": {"LaneBps": 100_000_000u64,
+        "LaneCount": 1}}}, "ScalaRoceTransport": {"RetransmitTimeout": 100_000_000u64,
+        "AckCoalescingEnabled": false}});
+    let messages = flows(&[(0, 1, 6 * 4_096, 0), (0, 2, 6 * 4_096, 0)]);
+    let o = observe(&scenario(one_switch(3), roomy(), nic, messages));
+    assert_eq!((o.totals.end, o.totals.flows_unfinished), (End::Drained, 0));
+    assert_eq!(o.totals.payload_bytes, Some(12 * 4_096));
+}
