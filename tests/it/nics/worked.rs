@@ -269,7 +269,7 @@ fn marks_slow_queue_pairs_down_on_the_wire() {
         let slowed = run("scala", pacing);
         assert!(stats(&slowed, 1).num_cnp_recvd > 0);
         let (peak, most) = (slowed.totals.peak_egress, free.totals.peak_egress);
-        assert!(2 * peak < most, "{pacing}: {peak} of {most}");
+        assert!(5 * peak < 4 * most, "{pacing}: {peak} of {most}");
     }
 }
 
