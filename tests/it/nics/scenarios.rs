@@ -130,7 +130,7 @@ fn switch(f: Frame) -> impl Strategy<Value = Value> {
 /// without a window repeating itself, so that nothing but repetitions gets through.
 fn timeout(f: Frame) -> impl Strategy<Value = u64> {
     let of = |all: &[u64]| select(all.iter().map(|n| n * MICROSECOND).collect::<Vec<_>>());
-    if f.manner == Gentle { of(&[500, 2_000]) } else { of(&[3, 20, 150, 1_000]) }
+    if f.manner == Gentle { of(&[500, 1_000]) } else { of(&[3, 20, 150, 1_000]) }
 }
 
 fn uet(f: Frame) -> impl Strategy<Value = Value> {
@@ -394,7 +394,8 @@ fn pattern(f: Frame) -> impl Strategy<Value = Value> {
 fn times(f: Frame) -> BoxedStrategy<(u64, u64, u64, bool)> {
     let interval = select(vec![7 * MICROSECOND, 20 * MICROSECOND + 1, 100 * MICROSECOND]);
     if f.manner == Gentle {
-        return interval.prop_map(|i| (2_000_000 * MICROSECOND, 0, i * 100, true)).boxed();
+        // A window of one packet and an acknowledgement every sixth time take seconds of timeouts.
+        return interval.prop_map(|i| (20_000_000 * MICROSECOND, 0, i * 1_000, true)).boxed();
     }
     (5u64..400, 0u64..12, interval, prop::bool::weighted(0.4))
         .prop_map(|(duration, warm, interval, drained)| {
