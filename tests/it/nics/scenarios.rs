@@ -171,7 +171,7 @@ fn uet(f: Frame) -> impl Strategy<Value = Value> {
 }
 
 fn congestion(f: Frame) -> impl Strategy<Value = Value> {
-    // Trims go first: without a window, what senders have trimmed keeps data waiting for ever.
+    // Trims go first: unless windows shrink, what is trimmed again and again keeps data waiting.
     let gated = f.manner == Gentle && f.trimming;
     let rtt = select(vec![MICROSECOND, 6 * MICROSECOND, 30 * MICROSECOND]);
     let most = (prop::bool::weighted(0.3), 1u64..12);
@@ -182,7 +182,7 @@ fn congestion(f: Frame) -> impl Strategy<Value = Value> {
         move |(rtt, most, adapt, band, rare, guard)| {
             json!({
                 "PassThrough": rare.0 && !gated,
-                "NSCCEnable": rare.1,
+                "NSCCEnable": rare.1 || gated,
                 "RestoreCWindEnable": rare.2,
                 "InitialBaseRTT": rtt,
                 "OverrideUetSpecMaxCWind": most.0,
