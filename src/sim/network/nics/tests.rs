@@ -167,7 +167,7 @@ fn a_paused_nic_reserves_what_its_pool_takes_and_loses_nothing() {
         // Before anything is generated: a pool that was full before refills at half only.
         pair.pfc(1_000, true);
         pair.until(1_000 + PAUSE);
-        assert_eq!(pair.data, []);
+        assert!(pair.data.is_empty());
         let nics = pair.network.nics.as_ref().expect("hosts react");
         assert_eq!(nics.hosts[0].egress.used(0), packets * wire);
         assert_eq!(nics.hosts[0].egress.waiting(), packets * (wire - 18));
