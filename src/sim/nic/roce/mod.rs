@@ -7,8 +7,9 @@
 //!
 //! Readings where the documentation leaves room: a packet is numbered when its payload has been
 //! fetched, which is when it becomes ready in its queue; a full pool stops the queue pairs of its
-//! class only; expiry of the retransmission timer restarts it; a reply that finds the control
-//! pool full is sent when there is room again, for what is expected by then.
+//! class only; a retransmission timer that has expired starts again when a packet is numbered
+//! again; a reply that finds the control pool full is sent when there is room again, for what is
+//! expected by then.
 //!
 //! Refuses to know switches, events and what else a port sends.
 

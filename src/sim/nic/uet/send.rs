@@ -259,6 +259,11 @@ impl Uet {
         }
         if done {
             sender.closed = true;
+            // Listed with retransmissions that need not go any more: its entry may be another
+            // connection's before its turn comes.
+            if std::mem::take(&mut sender.listed) {
+                group.active.retain(|&listed| listed != connection);
+            }
             io.stats.wqes_completed += 1;
             io.done.push(Done::Acknowledged(sender.flow));
             self.leave(number);
