@@ -233,9 +233,11 @@ fn full_table(view: View<'_>, shown: &[usize], rows: &BTreeMap<JobId, JobRow>) -
         cells.extend(occasional.iter().map(occasion));
         cells.push(row.pause.map_or_else(|| "-".into(), percent));
         let peaks = [(headroom_used, row.peak_headroom), (queues, row.peak_egress)];
-        cells.extend(peaks.iter().filter(|(shown, _)| *shown).map(|(_, peak)| {
-            peak.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B"))
-        }));
+        cells.extend(
+            peaks.iter().filter(|(shown, _)| *shown).map(|(_, peak)| {
+                peak.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B"))
+            }),
+        );
         if reactive {
             cells.push(row.goodput.map_or_else(|| "-".into(), text::about_rate));
         }
