@@ -200,13 +200,16 @@ fn full_table(view: View<'_>, shown: &[usize], rows: &BTreeMap<JobId, JobRow>) -
     head.push(("drops".into(), Align::Right));
     head.extend(occasional.iter().map(|&n| (OCCASIONAL[n].1.into(), Align::Right)));
     head.push(("paused".into(), Align::Right));
-    // Where no headroom is used, how long the queues got is what there is to know.
-    let peak = if headroom_used { "peak headroom" } else { "peak egress" };
-    head.push((peak.into(), Align::Right));
     // Senders that react: what their applications get of it.
     let reactive = rows.values().any(|row| row.goodput.is_some());
-    let timed = reactive && rows.values().any(|row| row.slowest.is_some());
+    // Where no headroom is used, how long the queues got is what there is to know.
+    let queues = reactive || !headroom_used;
+    let peaks = [(headroom_used, "peak headroom"), (queues, "peak egress")];
+    head.extend(peaks.iter().filter(|(shown, _)| *shown).map(|p| (p.1.into(), Align::Right)));
     let drained = reactive && rows.values().any(|row| row.drained.is_some());
+    // Where everything starts at once, the slowest flow ends when the job does.
+    let time = |ps: Option<i64>| ps.map_or_else(|| "-".into(), |ps| text::about_time(ps as f64));
+    let timed = reactive && rows.values().any(|row| time(row.slowest) != time(row.drained));
     let answers = [(reactive, "goodput"), (timed, "slowest flow"), (drained, "drained")];
     head.extend(answers.iter().filter(|(shown, _)| *shown).map(|a| (a.1.into(), Align::Right)));
     head.push((String::new(), Align::Left));
@@ -229,13 +232,20 @@ fn full_table(view: View<'_>, shown: &[usize], rows: &BTreeMap<JobId, JobRow>) -
         let occasion = |&n: &usize| row.occasional[n].map_or_else(|| "-".into(), thousands);
         cells.extend(occasional.iter().map(occasion));
         cells.push(row.pause.map_or_else(|| "-".into(), percent));
-        let peak = if headroom_used { row.peak_headroom } else { row.peak_egress };
-        cells.push(peak.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B")));
+        let peaks = [(headroom_used, row.peak_headroom), (queues, row.peak_egress)];
+        cells.extend(
+            peaks.iter().filter(|(shown, _)| *shown).map(|(_, peak)| {
+                peak.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B"))
+            }),
+        );
         if reactive {
             cells.push(row.goodput.map_or_else(|| "-".into(), text::about_rate));
         }
-        for (_, time) in [(timed, row.slowest), (drained, row.drained)].iter().filter(|t| t.0) {
-            cells.push(time.map_or_else(|| "-".into(), |ps| text::about_time(ps as f64)));
+        if timed {
+            cells.push(time(row.slowest));
+        }
+        if drained {
+            cells.push(time(row.drained));
         }
         cells.push(if row.status == "ok" { String::new() } else { row.status.clone() });
         table.row(cells);
@@ -488,17 +498,18 @@ mod tests {
     fn senders_that_react_are_answered_by_goodput_and_completion() {
         let mut f = fixture(2);
         for (index, row) in f.rows.values_mut().enumerate() {
+            row.peak_egress = Some(90_000);
             row.goodput = Some(3.4e11 + 2.5e10 * index as f64);
             row.slowest = (index == 1).then_some(1_234_567_890);
-            row.drained = row.slowest;
+            row.drained = row.slowest.map(|ps| ps + 5_000_000);
             row.occasional[8] = Some(4_321);
         }
         let text = text_of(&f);
         let answer: Vec<&str> = text.split("\n\n").skip(1).take(2).collect();
         insta::assert_snapshot!(answer.join("\n\n"), @r"
-          HeadRoomPerPortLimit  drops  trims  paused  peak headroom     goodput  slowest flow  drained
-                          16KB  3,000  4,321  25.0 %           16KB  340.0 Gbps             -        -
-                          32KB  1,500  4,321  25.1 %           16KB  365.0 Gbps        1.2 ms   1.2 ms
+          HeadRoomPerPortLimit  drops  trims  paused  peak headroom  peak egress     goodput  slowest flow   drained
+                          16KB  3,000  4,321  25.0 %           16KB         90KB  340.0 Gbps             -         -
+                          32KB  1,500  4,321  25.1 %           16KB         90KB  365.0 Gbps      1.235 ms  1.240 ms
 
           most drops     3,000 drops  HeadRoomPerPortLimit=16KB
           fewest drops   1,500 drops  HeadRoomPerPortLimit=32KB
@@ -506,8 +517,8 @@ mod tests {
           least paused        25.0 %  HeadRoomPerPortLimit=16KB
           most goodput    365.0 Gbps  HeadRoomPerPortLimit=32KB
           least goodput   340.0 Gbps  HeadRoomPerPortLimit=16KB
-          slowest flow        1.2 ms  HeadRoomPerPortLimit=32KB
-          fastest             1.2 ms  HeadRoomPerPortLimit=32KB
+          slowest flow      1.235 ms  HeadRoomPerPortLimit=32KB
+          fastest           1.235 ms  HeadRoomPerPortLimit=32KB
         ");
     }
 

@@ -20,6 +20,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let Peer::Host(host) = at.peer else {
                 unreachable!("a switch's frames are in flight before they arrive")
             };
+            if self.nics.is_some() {
+                self.uplink(host, port);
+                return;
+            }
             // The frame its host announced is the one that arrives.
             let delay = at.line.delay;
             let sender = &mut self.hosts[host as usize];
@@ -44,6 +48,21 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 }
             }
         };
+        self.arrived(port, frame);
+    }
+
+    /// The instant has come at which the next frame of a NIC that reacts could arrive.
+    fn uplink(&mut self, host: u32, port: usize) {
+        if self.uplink_arrives(host, port)
+            && let Some((_, frame)) = self.ports[port].inbound.pop_front()
+        {
+            self.arm_inbound(port);
+            self.arrived(port, frame);
+        }
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, port: usize, frame: Frame) {
         if D::SWITCHES {
             self.tally.counters_mut(self.hosts.len() + port).receive(frame.wire());
         }
@@ -81,7 +100,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         } else {
             match at.peer {
                 Peer::Host(host) if self.nics.is_none() => self.announce(host, port),
-                _ => self.list.set(self.ranks.arrival_slot(port), NEVER),
+                Peer::Host(host) => self.next_uplink(host),
+                Peer::Port(_) => self.list.set(self.ranks.arrival_slot(port), NEVER),
             }
         }
     }

@@ -319,3 +319,32 @@ fn recycled_entropy_uses_what_came_back_and_freezes_on_an_early_failure() {
     assert!(rig.run(END));
     rig.assert_over(1_024);
 }
+
+#[test]
+fn a_message_is_sent_with_its_last_fetch_received_whole_and_then_acknowledged() {
+    let mut rig = Rig::new(2, |_, _| {});
+    rig.post(0, 0, 1, 4_096);
+    assert!(rig.run(END));
+    let left = 15_000 + 70_845 + 84_040;
+    assert_eq!(rig.when(Done::Sent(0)), Some(15_000));
+    assert_eq!(rig.when(Done::Received(0)), Some(left + 200_000 + 84_040));
+    assert_eq!(rig.when(Done::Acknowledged(0)), Some(left + 553_531));
+}
+
+#[test]
+fn marks_are_echoed_and_with_delay_they_cut_the_window() {
+    for ce in [true, false] {
+        let late = 12 * US;
+        let mut rig = Rig::new(2, |_, cc| cc.disable_quick_adapt = true)
+            .fate(move |_| Fate::Arrives { late, ce });
+        rig.post(0, 0, 1, 2 * MIB);
+        rig.run(60 * US);
+        let acks = rig.of(1, PacketKind::Ack);
+        assert!(acks.iter().all(|s| (s.packet.header.flags & 4 != 0) == ce));
+        let window = rig.group(0, 1).map(|group| group.nscc.window() < 440_000.0);
+        assert_eq!(window, Some(ce));
+        assert_eq!(rig.stats[1].m_marked_pkts_rcvd > 0, ce);
+        assert!(rig.run(END));
+        rig.assert_over(512);
+    }
+}
