@@ -58,6 +58,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         {
             self.arm_inbound(port);
             self.arrived(port, frame);
+        } else {
+            // Nothing happened.
+            self.events -= 1;
         }
     }
 

@@ -23,8 +23,7 @@ use crate::sim::switch::route::FlowHashes;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Gives every end of a frame of a NIC its event, as jobs with collectives have it: the same
-    /// observations but for the count of events. To be called before the first event; tests
-    /// compare.
+    /// observations. To be called before the first event; tests compare.
     pub fn make_nics_prompt(&mut self) {
         if let Some(nics) = self.nics.as_deref_mut() {
             nics.prompt = true;
@@ -78,8 +77,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.start_nic_frame(host, at, true);
     }
 
-    /// A frame's end as an event of its own.
+    /// A frame's end as an event of its own. Not one that is counted: whether there are any is
+    /// no property of the job.
     pub(in crate::sim::network) fn nic_tx_end(&mut self, host: u32) {
+        self.events -= 1;
         self.nic_frame_end(host, self.now);
         self.settle_done();
         self.arm_nic(host);

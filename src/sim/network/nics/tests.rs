@@ -42,7 +42,10 @@ fn pair(nic: Value, both: bool) -> Pair {
     let scenario: Scenario = serde_json::from_value(scenario).expect("a scenario");
     let traces = Default::default();
     let network = Network::new(&scenario, &Default::default(), &traces, Scala::new);
-    Pair { network: network.expect("it is valid"), data: Vec::new(), acks: Vec::new() }
+    let mut network = network.expect("it is valid");
+    // Starts of frames are watched: each has to be an event.
+    network.make_nics_prompt();
+    Pair { network, data: Vec::new(), acks: Vec::new() }
 }
 
 fn uet() -> Value {
