@@ -25,13 +25,14 @@ mod traffic;
 pub use check::{Finding, Report, check, refusals};
 pub use collective::{Algorithm, Collective, Fault, Operation, Transfers};
 pub use nic::{
-    Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
+    Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
     QueueScheduling, Roce, roce, uet, window,
 };
 pub use record::{Budget, Record, Table};
 pub use switch::{
-    EcmpHashMethod, EcnHandler, Flowlet, Interface, LoadBalancingMethod, Medium, NetworkInterface,
-    PacketTrimmer, SharedBufferManager, Switch, SwitchModel,
+    BufferAlgorithm, DatacenterBuffer, EcmpHashMethod, EcnHandler, EcnMaps, Flowlet, HpccBuffer,
+    Interface, LoadBalancingMethod, Marks, Medium, NetworkInterface, PacketTrimmer,
+    SharedBufferManager, Switch, SwitchModel,
 };
 pub use topology::Topology;
 pub use traffic::{

@@ -66,17 +66,23 @@ pub enum DropReason {
     TrimFailed,
     /// The receiving NIC's pool was full.
     NicReceivePool,
+    /// Over the ingress threshold with no headroom left.
+    IngressAdmission,
 }
 
 impl DropReason {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+
     /// Every reason, in the order of their columns.
-    pub const ALL: [DropReason; 6] = [
+    pub const ALL: [DropReason; DropReason::COUNT] = [
         DropReason::IngressHeadroom,
         DropReason::IngressPool,
         DropReason::EgressQueueLimit,
         DropReason::EgressPool,
         DropReason::TrimFailed,
         DropReason::NicReceivePool,
+        DropReason::IngressAdmission,
     ];
 
     /// The documented name.
@@ -88,6 +94,7 @@ impl DropReason {
             DropReason::EgressPool => "egress_pool",
             DropReason::TrimFailed => "trim_failed",
             DropReason::NicReceivePool => "nic_receive_pool",
+            DropReason::IngressAdmission => "ingress_admission",
         }
     }
 }
@@ -334,7 +341,7 @@ pub struct Totals {
     /// Measured time: end − warm-up.
     pub measured: u64,
     /// Packets dropped, by [`DropReason`] in the order of [`DropReason::ALL`].
-    pub drops: [u64; 6],
+    pub drops: [u64; DropReason::COUNT],
     /// Charged bytes dropped.
     pub dropped_bytes: u64,
     /// Time of the first drop.

@@ -8,8 +8,8 @@ use super::{Network, Peer, Port, Switch, order};
 use crate::scenario::links::{LinksError, NetworkPlan, Outline};
 use crate::scenario::startup::{Startup, StartupError};
 use crate::scenario::{
-    AllToAll, Collective, Incast, Nic, OnOff, Permutation, Ring, Scenario, Table, Traffic, Uniform,
-    Until,
+    AllToAll, Collective, Incast, Nic, NicModel, OnOff, Permutation, Ring, Scenario, Table, Timing,
+    Traffic, Uniform, Until,
 };
 use crate::sim::event::{EventList, Kind, NEVER, Ranks};
 use crate::sim::flows::FlowTable;
@@ -18,7 +18,7 @@ use crate::sim::host::sender::Sender;
 use crate::sim::link::Line;
 use crate::sim::meter::{Depth, Gauges, span};
 use crate::sim::observe::Observations;
-use crate::sim::packet::{Frame, PfcFrame};
+use crate::sim::packet::{Frame, Framing, PfcFrame};
 use crate::sim::random::Seeds;
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::ecn::Marker;
@@ -69,18 +69,28 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         manager: impl Fn(&Startup, usize) -> M,
     ) -> Result<Self, SimError> {
         let outline = Outline::new(scenario).map_err(SimError::Links)?;
-        let layout = outline.network();
+        fits(scenario, &outline)?;
+        let manager = |startup: &Startup, lines: &[Line]| manager(startup, lines.len());
+        Network::laid_out(scenario, &outline.network(), seeds, traces, manager)
+    }
+
+    /// A network at time 0 on a layout, in place of the one the scenario's topology describes; the
+    /// duration has to leave room for its ports' ranks. `manager` makes the buffer manager of a
+    /// switch from its start-up and the lines at its ports.
+    pub fn laid_out(
+        scenario: &Scenario,
+        layout: &NetworkPlan,
+        seeds: &Seeds,
+        traces: &Traces,
+        manager: impl Fn(&Startup, &[Line]) -> M,
+    ) -> Result<Self, SimError> {
         let port_count: usize = layout.switches.iter().map(|s| s.ports.len()).sum();
         let host_count = layout.hosts as usize;
-        let ranks = Ranks::new(port_count, outline.reactive as usize);
-        let most = outline.longest_duration();
-        if scenario.duration.0 > most {
-            let duration = scenario.duration.0;
-            return Err(SimError::TooLong { duration, ports: port_count, most });
-        }
-
-        let (switches, plan, stride) = switches(scenario, seeds, &layout, manager)?;
-        let (ports, host_port) = ports(&layout);
+        let reactive = if scenario.nic.model.is_reactive() { host_count } else { 0 };
+        let ranks = Ranks::new(port_count, reactive);
+        let (ports, host_port) = ports(layout, scenario.timing);
+        let lines: Vec<Line> = ports.iter().map(|port| port.line).collect();
+        let (switches, plan, stride) = switches(scenario, seeds, layout, &lines, manager)?;
         let nics: Vec<Nic> = match scenario.nic.hosts.is_empty() {
             true => vec![scenario.nic.of_host(0)],
             false => (0..layout.hosts).map(|host| scenario.nic.of_host(host)).collect(),
@@ -95,7 +105,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             (0..host_count).map(|host| receiver(nic(host)).map(Box::new)).collect::<Vec<_>>();
         let host_rate = |host: u32| hosts[host as usize].line().rate;
         let mut source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
-        let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
+        let routes = Forwarding::new(layout, scenario.switch.ecmp_hash_method)?;
         let lines: Vec<(Line, u32)> =
             hosts.iter().zip(&host_port).map(|(host, &port)| (*host.line(), port)).collect();
         let nics = Nics::new(scenario, &lines, seeds, routes.has_choices(), source.take_steps())
@@ -124,6 +134,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             averages: vec![[0.0; 8]; port_count],
             stride,
             routes,
+            own_framing: match scenario.nic.model {
+                NicModel::Hpcc => Framing::NS3,
+                _ => Framing::ETHERNET,
+            },
             host_side: host_side(host_count, nic),
             host_inbound: vec![VecDeque::new(); host_count],
             receivers,
@@ -189,6 +203,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 }
 
+/// Whether the duration leaves room for the ports' ranks in the keys of events.
+pub(in crate::sim) fn fits(scenario: &Scenario, outline: &Outline) -> Result<(), SimError> {
+    let (duration, most) = (scenario.duration.0, outline.longest_duration());
+    if duration > most {
+        let ports = outline.port_count() as usize;
+        return Err(SimError::TooLong { duration, ports, most });
+    }
+    Ok(())
+}
+
 type Switches<M> = (Vec<Switch<M>>, Plan, usize);
 
 /// The switches of a layout, what is to be recorded of them, and the pools a port.
@@ -196,7 +220,8 @@ fn switches<M>(
     scenario: &Scenario,
     seeds: &Seeds,
     layout: &NetworkPlan,
-    manager: impl Fn(&Startup, usize) -> M,
+    lines: &[Line],
+    manager: impl Fn(&Startup, &[Line]) -> M,
 ) -> Result<Switches<M>, StartupError> {
     let record = &scenario.record;
     let buffer = &scenario.switch.shared_buffer_manager;
@@ -246,7 +271,7 @@ fn switches<M>(
         plan.span = span(9 * startup.total);
         let stream = seeds.switch_stream(switch.node, "ecn");
         made.push(Switch {
-            manager: manager(&startup, ports),
+            manager: manager(&startup, &lines[first_port..first_port + ports]),
             marker: Marker::new(&scenario.switch.ecn_handler, &startup, stream),
             first_port,
             ports,
@@ -272,7 +297,7 @@ fn may_be_ecn_capable(traffic: &Traffic) -> bool {
 }
 
 /// Every switch port, and the port of each host.
-fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
+fn ports(layout: &NetworkPlan, timing: Timing) -> (Vec<Port>, Vec<u32>) {
     let mut first = Vec::with_capacity(layout.switches.len());
     let mut count = 0;
     for switch in &layout.switches {
@@ -290,13 +315,18 @@ fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
             } else {
                 Peer::Port(first[(port.peer.node - layout.hosts) as usize] + port.peer.port)
             };
+            let line = Line::new(link.rate, link.delay);
             ports.push(Port {
-                line: Line::new(link.rate, link.delay),
+                line: match timing {
+                    Timing::Picoseconds => line,
+                    Timing::WholeNs => line.in_whole_ns(),
+                },
                 sending: Frame::Pfc(PfcFrame { tc: 0, pause: false }),
                 busy: false,
                 ready: 0,
                 paused: 0,
                 pfc_waits: false,
+                turn: 0,
                 up: port.up,
                 local: local as u16,
                 switch: s as u32,

@@ -16,6 +16,7 @@ mod nics;
 mod pause;
 mod tally;
 
+pub(super) use build::fits;
 pub use build::SimError;
 pub use drive::Stop;
 
@@ -26,7 +27,7 @@ use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Gauges};
 use super::observe::Observations;
-use super::packet::{Frame, Packet, PfcFrame};
+use super::packet::{Frame, Framing, Packet, PfcFrame};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
 use super::switch::route::Forwarding;
@@ -66,14 +67,36 @@ struct Port {
     paused: u8,
     /// PFC frames wait.
     pfc_waits: bool,
+    /// Class that was served last, where classes take turns.
+    turn: u8,
     /// Faces the upper tier.
     up: bool,
     /// Frames on the way to this port.
     inbound: VecDeque<InFlight>,
-    /// PFC frames queued.
-    pfc: VecDeque<PfcFrame>,
+    /// PFC frames queued, each with the packets of class 0 that go between the one before it and
+    /// itself, where class 0 and PFC share a queue.
+    pfc: VecDeque<(PfcFrame, u32)>,
     /// Packets queued, by class.
     queues: [VecDeque<Packet>; 8],
+}
+
+impl Port {
+    /// Where classes take turns, one packet each: class 0 first, which does not count as a turn,
+    /// then the next one above the last. `sendable`, a bit a class, is not 0.
+    #[inline]
+    fn take_turn(&mut self, sendable: u8) -> usize {
+        if sendable & 1 != 0 {
+            if let Some((_, behind)) = self.pfc.front_mut() {
+                *behind -= 1;
+            }
+            return 0;
+        }
+        // Classes above the last one, then round from the first.
+        let above = sendable & !1 & (0xff_u8 << self.turn << 1);
+        let from = if above != 0 { above } else { sendable };
+        self.turn = from.trailing_zeros() as u8;
+        usize::from(self.turn)
+    }
 }
 
 /// A switch.
@@ -124,6 +147,8 @@ pub struct Network<M, E, D> {
     /// Pools a port: the highest pool that exists, plus one.
     stride: usize,
     routes: Forwarding,
+    /// Frame sizes, where the switches' model has its own.
+    own_framing: Framing,
 
     // Hosts.
     hosts: Vec<Sender>,
@@ -154,6 +179,12 @@ pub struct Network<M, E, D> {
 }
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// How large frames are: a constant for models without frames of their own.
+    #[inline(always)]
+    fn framing(&self) -> Framing {
+        if M::OWN_FRAMES { self.own_framing } else { Framing::ETHERNET }
+    }
+
     /// Schedules a rare event; one at or after the end of the job is forgotten.
     fn schedule(&mut self, time: u64, kind: super::event::Kind, order: u64) {
         if time < self.end_time {

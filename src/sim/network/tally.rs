@@ -106,7 +106,7 @@ pub struct Tally {
     pub arrived_ip: u64,
     trims: u64,
     trim_cut_bytes: u64,
-    drops: [u64; 6],
+    drops: [u64; DropReason::COUNT],
     dropped_bytes: u64,
     first_drop: Option<u64>,
     unpaused: u64,
@@ -129,7 +129,7 @@ impl Tally {
     pub fn new(hosts: usize, ports: usize, counters: bool, plan: &Plan) -> Tally {
         let all = if counters { hosts + ports } else { 0 };
         Tally {
-            interval_drops: vec![[0; 2]; (hosts + ports) * 8 * 6],
+            interval_drops: vec![[0; 2]; (hosts + ports) * 8 * DropReason::COUNT],
             counters: vec![Counters::default(); all],
             last_counters: vec![Counters::default(); all],
             late: vec![VecDeque::new(); if counters { hosts } else { 0 }],
@@ -195,7 +195,7 @@ impl Tally {
         self.dropped_bytes += bytes;
         self.unpaused += u64::from(unpaused);
         self.first_drop.get_or_insert(now);
-        let index = (place * 8 + usize::from(tc)) * 6 + reason as usize;
+        let index = (place * 8 + usize::from(tc)) * DropReason::COUNT + reason as usize;
         let entry = &mut self.interval_drops[index];
         if entry[0] == 0 {
             self.interval_dropped.push(index as u32);
@@ -217,7 +217,7 @@ impl Tally {
         self.peaks = [0; 3];
         self.hops = 0;
         self.marks = 0;
-        self.drops = [0; 6];
+        self.drops = [0; DropReason::COUNT];
         self.dropped_bytes = 0;
         self.first_drop = None;
         self.unpaused = 0;
@@ -482,7 +482,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if !self.plan.drops {
                 continue;
             }
-            let (place, tc) = (index / 6 / 8, (index / 6 % 8) as u8);
+            const REASONS: usize = DropReason::COUNT;
+            let (place, tc) = (index / REASONS / 8, (index / REASONS % 8) as u8);
             let (node, port, _) = self.node_and_port(place);
             let hosts = self.hosts.len();
             let pool = if place < hosts {
@@ -497,7 +498,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 port,
                 tc,
                 pool,
-                reason: DropReason::ALL[index % 6],
+                reason: DropReason::ALL[index % REASONS],
                 packets,
                 bytes,
             });

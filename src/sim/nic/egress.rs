@@ -76,6 +76,9 @@ pub struct Egress {
     paused: u8,
     /// Classes whose pool has refused a reservation since it was last refilled.
     starved: u8,
+    /// A transport that queues one packet at a time waits for the end of the frame in
+    /// serialization.
+    wanted: bool,
     /// Class of the last packet and how many it has sent in this turn.
     turn: (u8, u32),
     urgent: VecDeque<Urgent>,
@@ -94,6 +97,7 @@ impl Egress {
             queued: 0,
             paused: 0,
             starved: 0,
+            wanted: false,
             turn: (CLASSES as u8 - 1, 0),
             urgent: VecDeque::new(),
             queues: Default::default(),
@@ -202,6 +206,24 @@ impl Egress {
         false
     }
 
+    /// Asks for [`super::Transport::room`] at the end of the frame in serialization.
+    #[inline]
+    pub fn want(&mut self) {
+        self.wanted = true;
+    }
+
+    /// Whether that was asked for; it no longer is.
+    #[inline]
+    pub fn take_wanted(&mut self) -> bool {
+        std::mem::take(&mut self.wanted)
+    }
+
+    /// Whether nothing waits in a queue.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
     /// Holds or releases a class.
     pub fn set_paused(&mut self, class: u8, held: bool) {
         let bit = 1 << class;
@@ -248,7 +270,8 @@ impl Egress {
         let mut classes = self.queued & !self.paused;
         if classes == 0 {
             // A starved pool waits for the end of the frame in serialization.
-            let waits = self.starved != 0 && self.sending.1 != 0;
+            let waits = self.starved != 0 && self.sending.1 != 0
+                || self.wanted && self.free_at > now;
             return if waits { Next::Free(self.free_at.max(now)) } else { Next::Never };
         }
         let mut ready = NEVER;

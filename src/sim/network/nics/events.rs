@@ -12,7 +12,7 @@ use crate::sim::nic::packets::Carried;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, Outgoing, PacketKind, Transport, Whole};
 use crate::sim::observe::DropReason;
-use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet, PfcFrame};
+use crate::sim::packet::{Frame, Label, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
 use crate::sim::traffic::FlowStart;
@@ -152,7 +152,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nics = nics!(self);
         let egress = &mut nics.hosts[host as usize].egress;
         egress.settle(now);
-        if egress.starved() != 0 && egress.has_room() {
+        if egress.take_wanted() || egress.starved() != 0 && egress.has_room() {
             let (transport, mut io) = nics.parts(host);
             transport.room(now, host, &mut io);
             self.settle_done();
@@ -186,7 +186,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         self.list.set(self.ranks.nic_arrival_slot(host), key);
         if D::SWITCHES {
-            self.tally.counters_mut(h).receive(frame.wire());
+            let wire = self.framing().frame(&frame);
+            self.tally.counters_mut(h).receive(wire);
         }
         match frame {
             Frame::Pfc(pfc) => self.host_pfc(host, pfc),
@@ -307,6 +308,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline]
     fn start_nic_frame(&mut self, host: u32, before: bool) {
         let now = self.now;
+        let framing = self.framing();
         let nics = nics!(self);
         let nic = &mut nics.hosts[host as usize];
         if let Some(frame) = nic.uncounted.take() {
@@ -316,13 +318,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let Some(picked) = nic.egress.pick(now, before) else { return };
         let (wire, end, frame) = match picked {
             Picked::Pfc(frame) => {
-                let end = now + nic.line.serialize(PFC_WIRE_BYTES);
+                let end = now + nic.line.serialize(framing.pfc);
                 nic.uncounted = Some(frame);
                 nic.egress.started(end);
-                (PFC_WIRE_BYTES, end, Frame::Pfc(frame))
+                (framing.pfc, end, Frame::Pfc(frame))
             }
             Picked::Packet(out) => {
-                let wire = u64::from(out.ip) + ETHERNET_BYTES;
+                let wire = framing.wire(u64::from(out.ip));
                 let time = match out.rate {
                     0 => nic.line.serialize(wire),
                     rate => spacing(wire, rate),
@@ -403,11 +405,17 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// The switch holds or releases a class of a host.
     pub(in crate::sim::network) fn nic_paused(&mut self, host: u32, tc: u8, held: bool) {
+        let now = self.now;
         let nics = nics!(self);
         if let Some(class) = nics.class_of(tc) {
             nics.hosts[host as usize].egress.set_paused(class, held);
         }
-        self.touch_nic(host);
+        nics.hosts[host as usize].egress.settle(now);
+        if !held {
+            let (transport, mut io) = nics.parts(host);
+            transport.resumed(now, host, &mut io);
+        }
+        self.drive_nic(host, false);
     }
 
     fn touch_nic(&mut self, host: u32) {
