@@ -35,19 +35,20 @@ pub struct JobRow {
 }
 
 /// Columns of `jobs` that the table shows only if something of them happened, with their heads.
-pub const OCCASIONAL: [(&str, &str); 8] = [
+pub const OCCASIONAL: [(&str, &str); 9] = [
     ("drops_ingress_headroom", "ingress_headroom"),
     ("drops_ingress_pool", "ingress_pool"),
     ("drops_egress_queue_limit", "egress_queue_limit"),
     ("drops_egress_pool", "egress_pool"),
     ("drops_trim_failed", "trim_failed"),
     ("drops_nic_receive_pool", "nic_receive_pool"),
+    ("drops_ingress_admission", "ingress_admission"),
     ("stuck_pauses", "stuck pauses"),
     ("ecn_marks", "marks"),
 ];
 
 /// How many of them are reasons of drops.
-const REASONS: usize = 6;
+const REASONS: usize = 7;
 
 /// The parts of a plan a summary is about.
 #[derive(Clone, Copy)]

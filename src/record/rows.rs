@@ -27,10 +27,13 @@ pub(super) fn port_buffers(job: JobId, rows: &[PortBufferRow]) -> Result<RecordB
     columns.small("node_id", |r| r.node)?;
     columns.small("ifid", |r| r.port)?;
     columns.word("uldl", &SIDES, |r| side(r.side));
-    columns.word("buff_id", &["ingressUsage", "egressQueue", "hdrm"], |r| match r.buff {
+    let words = ["ingressUsage", "egressQueue", "hdrm", "shared", "reserve"];
+    columns.word("buff_id", &words, |r| match r.buff {
         BuffId::Ingress => 0,
         BuffId::Egress => 1,
         BuffId::Headroom => 2,
+        BuffId::Shared => 3,
+        BuffId::Reserve => 4,
     });
     columns.small("pool_num", |r| u32::from(r.pool))?;
     columns.occupancy(|r| &r.occupancy)?;
@@ -169,6 +172,7 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
     columns.total("drops_egress_pool", |t| Some(t.drops[3]))?;
     columns.total("drops_trim_failed", |t| Some(t.drops[4]))?;
     columns.total("drops_nic_receive_pool", |t| Some(t.drops[5]))?;
+    columns.total("drops_ingress_admission", |t| Some(t.drops[6]))?;
     columns.total("dropped_bytes", |t| Some(t.dropped_bytes))?;
     columns.total("first_drop_ps", |t| t.first_drop)?;
     columns.total("drops_without_pause", |t| Some(t.drops_without_pause))?;

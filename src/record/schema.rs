@@ -279,6 +279,7 @@ const JOBS: &[Column] = &[
     result("drops_egress_pool", "1", "packets dropped: pool full at egress"),
     result("drops_trim_failed", "1", "packets dropped: no room for the trimmed packet"),
     result("drops_nic_receive_pool", "1", "packets dropped: receive pool of a NIC full"),
+    result("drops_ingress_admission", "1", "packets dropped: over the ingress threshold"),
     result("dropped_bytes", "B", "charged bytes dropped"),
     result("first_drop_ps", "ps", "time of the first drop; null: none"),
     result(
@@ -343,7 +344,10 @@ const PORT_BUFFERS: &[Column] = &[
     NODE_ID,
     IFID,
     ULDL,
-    word("buff_id", "counter: ingressUsage, egressQueue or hdrm"),
+    word(
+        "buff_id",
+        "counter: ingressUsage, egressQueue or hdrm; of models with reserves also shared and reserve",
+    ),
     POOL,
     int("buff_limit", "B", "what the occupancy is compared with"),
     walk("ivl_count", "1", "changes in the interval"),

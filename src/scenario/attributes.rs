@@ -3,6 +3,7 @@
 //! Owns names, kinds, units, ranges, defaults and meanings, in one place: the planner reads
 //! values by it, `attributes` and `schema` print it. Refuses to read values itself.
 
+mod buffers;
 mod nic;
 mod run;
 mod switch;
@@ -116,12 +117,14 @@ pub fn all() -> &'static [Attribute] {
         [
             run::BEFORE,
             switch::SWITCH,
+            buffers::BUFFERS,
             nic::NIC,
             nic::port::PORT,
             nic::pds::PDS,
             nic::nscc::NSCC,
             nic::roce::ROCE,
             nic::window::WINDOW,
+            nic::hpcc::HPCC,
             traffic::TRAFFIC,
             run::AFTER,
         ]

@@ -7,14 +7,15 @@
 
 mod limits;
 mod nic;
+mod ns3;
 mod switch;
 mod traffic;
 mod warnings;
 
-use super::Scenario;
 use super::links::{LinkKind, Outline, SwitchKind, Tier};
 use super::offered::Offered;
 use super::startup::Startup;
+use super::{Scenario, SwitchModel};
 use crate::units::Ps;
 use std::fmt;
 
@@ -123,7 +124,14 @@ pub fn check(scenario: &Scenario) -> Report {
     let offered = Offered::new(scenario);
     let (mut report, started) = refuse(scenario, &offered);
     if let Some((outline, started)) = started {
-        warnings::check(scenario, &outline, &started, &offered, &mut report);
+        match scenario.switch.model {
+            SwitchModel::Scala => {
+                warnings::check(scenario, &outline, &started, &offered, &mut report);
+            }
+            SwitchModel::Hpcc | SwitchModel::Ns3Datacenter => {
+                ns3::warn(scenario, &outline, &started, &offered, &mut report);
+            }
+        }
     }
     report
 }

@@ -5,6 +5,7 @@
 //! only says it.
 
 mod nics;
+mod queues;
 mod summary;
 
 use super::check::{Finding, Started, check, links_of};
@@ -12,7 +13,7 @@ use super::links::{LinkKind, Outline, pause_time};
 use super::offered::{Offered, classes};
 use super::sizing::{Condition, Sizing, guideline};
 use super::startup::{LimitForm, Startup};
-use super::{Role, Scenario};
+use super::{Role, Scenario, SwitchModel};
 use crate::units::{BitRate, Ps, thousands};
 use std::fmt::{self, Write};
 
@@ -29,8 +30,13 @@ pub fn inspect(scenario: &Scenario) -> String {
             // A switch that does not start is explained among the refusals.
             if let Ok(startup) = Startup::new(&scenario.switch, kind.ports()) {
                 let started = Started { kind, startup };
-                page.stages(scenario, &started);
-                page.sizing(&started, &links_of(&outline, &kind), &offered);
+                let links = links_of(&outline, &kind);
+                if scenario.switch.model == SwitchModel::Scala {
+                    page.stages(scenario, &started);
+                    page.sizing(&started, &links, &offered);
+                } else {
+                    page.queues(scenario, &started, &links, outline.host_links.rate);
+                }
             }
         }
     }

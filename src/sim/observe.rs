@@ -49,6 +49,16 @@ pub enum BuffId {
     Egress,
     /// Bytes in the port's headroom (`hdrm`).
     Headroom,
+    /// Of the ingress bytes, those beyond the queue's reserve (`shared`).
+    Shared,
+    /// Of the ingress bytes, those within the queue's reserve (`reserve`).
+    Reserve,
+}
+
+impl BuffId {
+    /// Every counter.
+    pub const ALL: [BuffId; 5] =
+        [BuffId::Ingress, BuffId::Egress, BuffId::Headroom, BuffId::Shared, BuffId::Reserve];
 }
 
 /// Why a packet was dropped.

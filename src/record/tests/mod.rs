@@ -53,7 +53,7 @@ pub(super) fn observed(job: u64, interval: u64) -> Observations {
             end: End::Drained,
             end_time: 5_000_000,
             measured: 4_000_000,
-            drops: [1, 2, 3, 4, 5, 6],
+            drops: [1, 2, 3, 4, 5, 6, 0],
             dropped_bytes: 21_000,
             first_drop: Some(job),
             paused_max: 1_000_000,

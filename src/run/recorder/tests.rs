@@ -87,7 +87,7 @@ fn made_up(scenario: &Scenario, seeds: Seeds) -> Result<Observations, String> {
     };
     let end = if job % 12 == 11 { End::EventBudget } else { End::Duration };
     Ok(Observations {
-        totals: Totals { end, drops: [job, 0, 0, 0, 0, 0], measured: 1, ..Totals::default() },
+        totals: Totals { end, drops: [job, 0, 0, 0, 0, 0, 0], measured: 1, ..Totals::default() },
         port_buffers: (1..=incast.bytes.0).map(row).collect(),
         ..Observations::default()
     })

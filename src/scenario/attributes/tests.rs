@@ -84,7 +84,14 @@ fn full() -> Vec<Scenario> {
         downlink: Interface { data_rate: Some(BitRate(1)) },
         medium: Medium { delay: Some(Ps(1)) },
     };
-    let switch = Switch { network_interface, ..Switch::default() };
+    let map = || Some(vec![1.0, 1.0]);
+    let ecn_maps = EcnMaps { enable_qcn: true, kmin_map: map(), kmax_map: map(), pmax_map: map() };
+    let datacenter = DatacenterBuffer {
+        xoff: Some(bytes),
+        xoff_total: Some(bytes),
+        ..DatacenterBuffer::default()
+    };
+    let switch = Switch { network_interface, datacenter, ecn_maps, ..Switch::default() };
     let host = HostNic {
         pfc_response_time: Some(Ps(0)),
         ignore_pfc: Some(true),
@@ -145,10 +152,14 @@ fn leaves(path: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// A scenario as JSON with every block of every NIC model.
+/// A scenario as JSON with every block of every model.
 fn whole(scenario: &Scenario) -> Value {
     let mut json = serde_json::to_value(scenario).unwrap();
     json["nic"] = scenario.nic.in_full().unwrap();
+    let switch = &scenario.switch;
+    json["switch"]["HPCC"] = json!(switch.hpcc);
+    json["switch"]["Ns3Datacenter"] = json!(switch.datacenter);
+    json["switch"]["EcnMaps"] = json!(switch.ecn_maps);
     json
 }
 
@@ -173,7 +184,7 @@ fn base_units(kind: &Kind, text: &str) -> Value {
         json!(number.parse::<u64>().unwrap() * factor)
     };
     match kind {
-        Kind::Bytes => scaled(&[("B", 1), ("KB", 1_000), ("MB", 1_000_000)]),
+        Kind::Bytes => scaled(&[("B", 1), ("KB", 1_000), ("MB", 1_000_000), ("MiB", 1 << 20)]),
         Kind::Time => scaled(&[
             ("s", 1_000_000_000_000),
             ("ms", 1_000_000_000),

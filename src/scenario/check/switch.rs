@@ -1,10 +1,12 @@
 //! Rules about the switches' settings.
 
-use super::{Report, Started, limits};
+use super::{Report, Started, limits, ns3};
 use crate::scenario::links::{MAX_DELAY, Outline};
 use crate::scenario::offered::Offered;
 use crate::scenario::startup::{Startup, StartupProblem};
-use crate::scenario::{EcmpHashMethod, LoadBalancingMethod, NicModel, Scenario, attributes};
+use crate::scenario::{
+    EcmpHashMethod, LoadBalancingMethod, NicModel, Scenario, SwitchModel, attributes,
+};
 
 const BUFFER: &str = "switch.SharedBufferManager.";
 const ECN: &str = "switch.EcnHandler.";
@@ -23,6 +25,11 @@ pub(super) fn check(
     if switch.pfc_response_time.0 > MAX_DELAY {
         report.refuse("switch.PfcResponseTime", switch.pfc_response_time, "must be 0s to 1s");
     }
+    blocks(scenario, report);
+    if switch.model != SwitchModel::Scala {
+        load_balancing(scenario, report);
+        return ns3::check(scenario, outline, report);
+    }
     registers(scenario, report);
     let numbers = ecn(scenario, report);
     policies(scenario, report);
@@ -39,6 +46,23 @@ pub(super) fn check(
     let started = Some(started).filter(|s| s.len() == outline.switch_kinds().count())?;
     missing_pools(&started[0].startup, offered, report);
     Some(started)
+}
+
+/// What stands in the blocks of other models.
+fn blocks(scenario: &Scenario, report: &mut Report) {
+    let switch = &scenario.switch;
+    let own = |models: &[SwitchModel]| models.contains(&switch.model);
+    const NS3: [SwitchModel; 2] = [SwitchModel::Hpcc, SwitchModel::Ns3Datacenter];
+    for (block, usual, read) in [
+        ("HPCC", switch.hpcc.is_usual(), own(&NS3[..1])),
+        ("Ns3Datacenter", switch.datacenter.is_usual(), own(&NS3[1..])),
+        ("EcnMaps", switch.ecn_maps.is_usual(), own(&NS3)),
+    ] {
+        if !usual && !read {
+            let rule = format!("has no effect with switch.model = {}", switch.model.name());
+            report.warn(format!("switch.{block}"), "not as usual", rule);
+        }
+    }
 }
 
 /// A start-up that failed, with the attribute's whole path.
@@ -104,7 +128,8 @@ fn ecn(scenario: &Scenario, report: &mut Report) -> bool {
 /// The UET policy and what depends on it.
 fn policies(scenario: &Scenario, report: &mut Report) {
     let buffer = &scenario.switch.shared_buffer_manager;
-    let silent = matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce);
+    let silent =
+        matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce | NicModel::Hpcc);
     if buffer.uet_policy_enabled && silent {
         report.refuse(
             "nic.model",

@@ -82,10 +82,6 @@ fn the_run_has_its_limits() {
         json!({"warm_up": 1_000_000_000u64}),
         &["warm_up = 1ms: must be shorter than duration = 1ms"],
     );
-    refused(
-        json!({"timing": "whole-ns"}),
-        &["timing = whole-ns: not supported by this version; use picoseconds"],
-    );
     refused(json!({"budget": {"events": 0}}), &["budget.events = 0: must be 1 or more"]);
     refused(json!({"record": {"interval": 0}}), &["record.interval = 0s: must be above 0s"]);
     refused(

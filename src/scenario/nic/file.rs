@@ -7,9 +7,7 @@
 
 use super::port::EgressInFile;
 use super::uet::{CongestionControl, PdsManager};
-use super::{
-    Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicModel, Roce,
-};
+use super::{Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicModel, Roce};
 use crate::scenario::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};

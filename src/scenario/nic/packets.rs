@@ -59,7 +59,8 @@ impl Nic {
             NicModel::FixedWindow => 1.0,
             NicModel::Hpcc => {
                 // Every packet of a flow beyond the interval; how long flows are is not known.
-                self.hpcc.payload.0 as f64 / self.hpcc.ack_interval.0.max(self.hpcc.payload.0).max(1) as f64
+                self.hpcc.payload.0 as f64
+                    / self.hpcc.ack_interval.0.max(self.hpcc.payload.0).max(1) as f64
             }
             NicModel::Uet => 1.0 / pds.ack_request_every_nth_packet.max(1) as f64,
             NicModel::Roce if roce.ack_coalescing_enabled => {

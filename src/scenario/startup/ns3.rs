@@ -12,7 +12,9 @@ const OWN_QUEUE: [u8; CLASSES] = [0, 1, 2, 3, 4, 5, 6, 7];
 /// The start-up of a switch without pools.
 pub(super) fn start(switch: &Switch, ports: u32) -> Startup {
     let (total, lossless) = match switch.model {
-        SwitchModel::Ns3Datacenter => (switch.datacenter.buffer_pool.0, switch.datacenter.lossless()),
+        SwitchModel::Ns3Datacenter => {
+            (switch.datacenter.buffer_pool.0, switch.datacenter.lossless())
+        }
         SwitchModel::Hpcc | SwitchModel::Scala => (switch.hpcc.buffer_size.0, 0b1111_1110),
     };
     let queue = |class: u8| Pool {

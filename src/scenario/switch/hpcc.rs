@@ -84,7 +84,7 @@ mod tests {
     fn faster_ports_have_higher_thresholds() {
         let usual = HpccBuffer::default();
         let shift = |rate| usual.shift_at(rate, 100);
-        assert_eq!([100, 101, 200, 201, 400, 800, 9_999].map(shift), [3, 2, 2, 1, 1, 0, 0]);
+        assert_eq!([100, 101, 200, 201, 400, 800, 9_999].map(shift), [3, 2, 2, 2, 1, 0, 0]);
         assert_eq!(shift(10), 3);
     }
 }

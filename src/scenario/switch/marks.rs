@@ -14,21 +14,21 @@ pub struct EcnMaps {
     /// Whether switches mark.
     #[serde(rename = "ENABLE_QCN")]
     pub enable_qcn: bool,
-    /// Pairs of rate (bit/s) and KB above which packets are marked with some probability; empty:
+    /// Pairs of rate (bit/s) and KB above which packets are marked with some probability; none:
     /// 4 KB for every Gbps.
-    #[serde(rename = "KMIN_MAP")]
-    pub kmin_map: Vec<f64>,
-    /// Pairs of rate and KB above which every packet is marked; empty: 16 KB for every Gbps.
-    #[serde(rename = "KMAX_MAP")]
-    pub kmax_map: Vec<f64>,
-    /// Pairs of rate and the probability just below the upper threshold; empty: 0.2.
-    #[serde(rename = "PMAX_MAP")]
-    pub pmax_map: Vec<f64>,
+    #[serde(rename = "KMIN_MAP", skip_serializing_if = "Option::is_none")]
+    pub kmin_map: Option<Vec<f64>>,
+    /// Pairs of rate and KB above which every packet is marked; none: 16 KB for every Gbps.
+    #[serde(rename = "KMAX_MAP", skip_serializing_if = "Option::is_none")]
+    pub kmax_map: Option<Vec<f64>>,
+    /// Pairs of rate and the probability just below the upper threshold; none: 0.2.
+    #[serde(rename = "PMAX_MAP", skip_serializing_if = "Option::is_none")]
+    pub pmax_map: Option<Vec<f64>>,
 }
 
 impl Default for EcnMaps {
     fn default() -> Self {
-        EcnMaps { enable_qcn: true, kmin_map: vec![], kmax_map: vec![], pmax_map: vec![] }
+        EcnMaps { enable_qcn: true, kmin_map: None, kmax_map: None, pmax_map: None }
     }
 }
 
@@ -70,17 +70,15 @@ impl EcnMaps {
     /// Thresholds of a port of a rate, bit/s; `Err` names the map without an entry for it.
     ///
     /// # Errors
-    /// A map that is not empty and does not have the rate.
+    /// A map that is given and does not have the rate.
     pub fn marks(&self, rate: u64) -> Result<Marks, &'static str> {
         if !self.enable_qcn {
             return Ok(Marks::NONE);
         }
-        let of = |map: &[f64], name, usual| {
-            if map.is_empty() {
-                return Ok(usual);
-            }
-            let pairs = map.chunks_exact(2);
-            pairs.into_iter().find(|pair| pair[0] == rate as f64).map(|pair| pair[1]).ok_or(name)
+        let of = |map: &Option<Vec<f64>>, name, usual| {
+            let Some(map) = map else { return Ok(usual) };
+            let mut pairs = map.chunks_exact(2);
+            pairs.find(|pair| pair[0] == rate as f64).map(|pair| pair[1]).ok_or(name)
         };
         let gbps = rate as f64 / 1e9;
         Ok(Marks {
@@ -99,7 +97,7 @@ mod tests {
     fn maps_are_read_by_rate_and_the_usual_ones_grow_with_it() {
         let usual = EcnMaps::default().marks(100_000_000_000).unwrap();
         assert_eq!(usual, Marks { kmin: 400_000.0, kmax: 1_600_000.0, pmax: 0.2 });
-        let own = EcnMaps { kmin_map: vec![25e9, 7.0, 100e9, 9.0], ..EcnMaps::default() };
+        let own = EcnMaps { kmin_map: Some(vec![25e9, 7.0, 100e9, 9.0]), ..EcnMaps::default() };
         assert_eq!(own.marks(100_000_000_000).unwrap().kmin, 9_000.0);
         assert_eq!(own.marks(50_000_000_000), Err("KMIN_MAP"));
         let off = EcnMaps { enable_qcn: false, ..own };

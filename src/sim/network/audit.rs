@@ -29,7 +29,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 _ => None,
             };
             let queues = p.queues.iter().flatten().copied();
-            if M::RELEASES_AT_START && let Some(packet) = sending {
+            if M::RELEASES_AT_START
+                && let Some(packet) = sending
+            {
                 inside += packet.ip();
                 cut_inside += packet.sent_ip() - packet.ip();
             }

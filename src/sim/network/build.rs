@@ -147,7 +147,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             pauses: Pauses::new(host_count, port_count),
             effects: vec![VecDeque::new(); host_count + port_count],
             switch_response: scenario.switch.pfc_response_time.0,
-            gauges: Gauges::new(if D::PORTS { port_count * stride * 3 } else { 0 }),
+            gauges: Gauges::new(if D::PORTS { port_count * stride * M::COUNTERS } else { 0 }),
             switch_gauges: Gauges::new(if D::SWITCHES {
                 layout.switches.len() * Self::switch_gauge_stride(stride)
             } else {
@@ -216,7 +216,7 @@ pub(in crate::sim) fn fits(scenario: &Scenario, outline: &Outline) -> Result<(),
 type Switches<M> = (Vec<Switch<M>>, Plan, usize);
 
 /// The switches of a layout, what is to be recorded of them, and the pools a port.
-fn switches<M>(
+fn switches<M: BufferManager>(
     scenario: &Scenario,
     seeds: &Seeds,
     layout: &NetworkPlan,
@@ -254,24 +254,28 @@ fn switches<M>(
         let startup = Startup::new(&scenario.switch, ports as u32)?;
         plan.lossless = startup.lossless;
         // u64::MAX marks what does not exist: a pool, or headroom in a pool without lossless classes.
-        let mut limits = [[u64::MAX; 3]; 8];
+        let mut limits = [[u64::MAX; 5]; 8];
         let mut sizes = [0; 8];
         for (index, pool) in startup.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
             let lossless = pool.priority_group != 0;
             let ingress = if lossless { startup.xoff } else { pool.size };
             let headroom = if lossless { pool.headroom_per_port } else { u64::MAX };
-            limits[index] = [ingress, pool.static_limit, headroom];
+            limits[index][..3].copy_from_slice(&[ingress, pool.static_limit, headroom]);
             sizes[index] = pool.size;
             stride = stride.max(index + 1);
         }
-        plan.limits.push(limits);
         plan.sizes.push((sizes, startup.total));
         // No counter exceeds the buffer and a full headroom of every port in every pool.
         plan.span = span(9 * startup.total);
         let stream = seeds.switch_stream(switch.node, "ecn");
+        let manager = manager(&startup, &lines[first_port..first_port + ports]);
+        for (pool, limits) in limits.iter_mut().enumerate() {
+            *limits = manager.limits(pool).unwrap_or(*limits);
+        }
+        plan.limits.push(limits);
         made.push(Switch {
-            manager: manager(&startup, &lines[first_port..first_port + ports]),
+            manager,
             marker: Marker::new(&scenario.switch.ecn_handler, &startup, stream),
             first_port,
             ports,

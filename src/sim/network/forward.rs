@@ -332,7 +332,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Place::Headroom => BuffId::Headroom,
         };
         if D::PORTS {
-            let (stride, now) = (self.stride, self.now);
+            let (stride, now) = ((self.stride, M::COUNTERS), self.now);
+            if M::COUNTERS > 3 && enqueued.place == Place::Pool {
+                self.measure_reserve(port, pool, enqueued.ingress - bytes, enqueued.ingress);
+            }
             self.gauges.rise(port_gauge(port, pool, stride, buff), enqueued.ingress, now);
             self.gauges.rise(port_gauge(out, pool, stride, BuffId::Egress), enqueued.queue, now);
         } else {
@@ -346,6 +349,24 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
+    /// Bytes a port brought into a pool change: those within its reserve and those beyond it.
+    fn measure_reserve(&mut self, port: usize, pool: usize, before: u64, after: u64) {
+        let reserve = self.switches[self.ports[port].switch as usize].manager.reserve();
+        let within = |bytes: u64| bytes.min(reserve);
+        let beyond = |bytes: u64| bytes.saturating_sub(reserve);
+        for (buff, before, after) in [
+            (BuffId::Reserve, within(before), within(after)),
+            (BuffId::Shared, beyond(before), beyond(after)),
+        ] {
+            let gauge = port_gauge(port, pool, (self.stride, M::COUNTERS), buff);
+            if after > before {
+                self.gauges.rise(gauge, after, self.now);
+            } else if after < before {
+                self.gauges.fall(gauge, after, self.now);
+            }
+        }
+    }
+
     #[inline]
     fn measure_departure(
         &mut self,
@@ -356,7 +377,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         departed: Departed,
     ) {
         if D::PORTS {
-            let (stride, now) = (self.stride, self.now);
+            let (stride, now) = ((self.stride, M::COUNTERS), self.now);
+            if M::COUNTERS > 3 {
+                let before = departed.ingress + departed.from_pool;
+                self.measure_reserve(from, pool, before, departed.ingress);
+            }
             self.gauges.fall(port_gauge(out, pool, stride, BuffId::Egress), departed.queue, now);
             if departed.from_pool != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Ingress);

@@ -16,8 +16,8 @@ mod nics;
 mod pause;
 mod tally;
 
-pub(super) use build::fits;
 pub use build::SimError;
+pub(super) use build::fits;
 pub use drive::Stop;
 
 use super::event::{EventList, Ranks};

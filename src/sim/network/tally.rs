@@ -39,8 +39,8 @@ pub struct Plan {
     pub port_counters: bool,
     /// As above.
     pub transport: bool,
-    /// Limit of each pool's ingress occupancy, headroom and egress queue, by switch.
-    pub limits: Vec<[[u64; 3]; 8]>,
+    /// Limit of each pool's counters, by switch.
+    pub limits: Vec<[[u64; 5]; 8]>,
     /// Size of each pool and of the whole buffer, by switch.
     pub sizes: Vec<([u64; 8], u64)>,
     /// Lossless classes.
@@ -227,10 +227,12 @@ impl Tally {
         self.resume_frames = 0;
     }
 
-    fn fold_peaks(&mut self, peaks: impl Iterator<Item = (usize, u64)>) {
+    /// Keeps the largest values of gauges, `counters` a port and pool.
+    fn fold_peaks(&mut self, counters: usize, peaks: impl Iterator<Item = (usize, u64)>) {
         for (index, max) in peaks {
-            let peak = &mut self.peaks[index % 3];
-            *peak = (*peak).max(max);
+            if let Some(peak) = self.peaks.get_mut(index % counters) {
+                *peak = (*peak).max(max);
+            }
         }
     }
 }
@@ -274,7 +276,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let next = self.now + self.plan.interval;
             self.schedule(next, Kind::Report, INTERVAL);
         } else if purpose == CUT {
-            self.tally.fold_peaks(self.gauges.peaks());
+            self.tally.fold_peaks(M::COUNTERS, self.gauges.peaks());
             self.gauges.cut(self.now);
             self.switch_gauges.cut(self.now);
             self.schedule(self.now + self.plan.span, Kind::Report, CUT);
@@ -343,7 +345,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Ends an interval now and keeps its rows.
     fn close_interval(&mut self) {
         self.settle_hosts();
-        self.tally.fold_peaks(self.gauges.peaks());
+        self.tally.fold_peaks(M::COUNTERS, self.gauges.peaks());
         let now = self.now;
         let length = now - self.interval_start;
         self.interval_start = now;
@@ -352,8 +354,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let mut gauges = std::mem::take(&mut self.gauges);
             let mut rows = std::mem::take(&mut self.rows.port_buffers);
             let keep = self.plan.port_buffers;
-            let parts =
-                |index: usize| (index / 3 / self.stride, index / 3 % self.stride, index % 3);
+            let parts = |index: usize| {
+                let place = index / M::COUNTERS;
+                (place / self.stride, place % self.stride, index % M::COUNTERS)
+            };
             let limit = |index: usize| {
                 let (port, pool, buff) = parts(index);
                 self.plan.limits[self.ports[port].switch as usize][pool][buff]
@@ -365,7 +369,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 }
                 let (port, pool, buff) = parts(index);
                 let (node, ifid, side) = self.node_and_port(self.hosts.len() + port);
-                let buff = [BuffId::Ingress, BuffId::Egress, BuffId::Headroom][buff];
+                let buff = BuffId::ALL[buff];
                 rows.push(PortBufferRow {
                     node,
                     port: ifid,

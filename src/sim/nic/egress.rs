@@ -270,8 +270,8 @@ impl Egress {
         let mut classes = self.queued & !self.paused;
         if classes == 0 {
             // A starved pool waits for the end of the frame in serialization.
-            let waits = self.starved != 0 && self.sending.1 != 0
-                || self.wanted && self.free_at > now;
+            let waits =
+                self.starved != 0 && self.sending.1 != 0 || self.wanted && self.free_at > now;
             return if waits { Next::Free(self.free_at.max(now)) } else { Next::Never };
         }
         let mut ready = NEVER;

@@ -115,7 +115,8 @@ fn answers_go_first_and_a_flow_ends_with_its_last() {
 
 #[test]
 fn a_gap_has_the_sender_go_back() {
-    let mut b = Bench::new(HpccNic { ack_interval: crate::units::Bytes(1 << 40), ..HpccNic::default() });
+    let mut b =
+        Bench::new(HpccNic { ack_interval: crate::units::Bytes(1 << 40), ..HpccNic::default() });
     b.post(0, 3, 3_000);
     let sent: Vec<Outgoing> = (0..3).map(|n| b.start(0, n * 10).unwrap()).collect();
     b.hpcc.lost(&sent[0].header);

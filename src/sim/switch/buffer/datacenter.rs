@@ -149,15 +149,16 @@ impl Datacenter {
         if !self.tests(false, kind) {
             return None;
         }
-        let threshold = self.egress_threshold(index, kind);
-        let queue = bytes + self.egress.compared(self.settings.algorithm, index);
-        if queue as i64 > threshold {
-            return Some(DropReason::EgressQueueLimit);
-        }
+        // A full pool leaves every threshold at 0: the pool is what refuses then.
         let pool = [self.settings.egress_pool_lossy.0, self.settings.egress_pool_lossless.0][kind];
         let full = bytes + self.egress_used[kind] > pool
             || bytes + self.total_used > self.settings.buffer_pool.0;
-        full.then_some(DropReason::EgressPool)
+        if full {
+            return Some(DropReason::EgressPool);
+        }
+        let threshold = self.egress_threshold(index, kind);
+        let queue = bytes + self.egress.compared(self.settings.algorithm, index);
+        (queue as i64 > threshold).then_some(DropReason::EgressQueueLimit)
     }
 
     /// Keeps the bytes of reserves in use up to date as a queue goes from one length to another.
@@ -175,6 +176,26 @@ impl BufferManager for Datacenter {
     const OWN_FRAMES: bool = true;
     const OWN_MARKS: bool = true;
     const CLOCK: bool = true;
+    const COUNTERS: usize = 5;
+
+    fn reserve(&self) -> u64 {
+        self.settings.ingress_reserve.0
+    }
+
+    fn limits(&self, pool: usize) -> Option<[u64; 5]> {
+        if pool == 0 {
+            return Some([u64::MAX; 5]);
+        }
+        let own = &self.settings;
+        let lossless = self.lossless >> pool & 1 != 0;
+        let headroom = match lossless {
+            true => self.headroom.iter().copied().max().unwrap_or(0),
+            false => u64::MAX,
+        };
+        let egress = if lossless { own.egress_pool_lossless.0 } else { own.egress_pool_lossy.0 };
+        let shared = own.ingress_pool.0.saturating_sub(self.reserved);
+        Some([own.ingress_pool.0, egress, headroom, shared, own.ingress_reserve.0])
+    }
 
     #[inline]
     fn set_now(&mut self, now: u64) {
@@ -317,10 +338,9 @@ impl BufferManager for Datacenter {
     }
 
     fn pool_held(&self, pool: usize) -> (u64, u64) {
-        (0..self.headroom.len()).map(|port| self.held(port, pool)).fold(
-            (0, 0),
-            |sum, (occupancy, _, queue)| (sum.0 + occupancy, sum.1 + queue),
-        )
+        (0..self.headroom.len())
+            .map(|port| self.held(port, pool))
+            .fold((0, 0), |sum, (occupancy, _, queue)| (sum.0 + occupancy, sum.1 + queue))
     }
 }
 

@@ -93,6 +93,21 @@ impl BufferManager for Hpcc {
     const PAUSES_EXPIRE: bool = false;
     const OWN_FRAMES: bool = true;
     const OWN_MARKS: bool = true;
+    const COUNTERS: usize = 5;
+
+    fn reserve(&self) -> u64 {
+        self.reserve
+    }
+
+    fn limits(&self, pool: usize) -> Option<[u64; 5]> {
+        if pool == 0 {
+            return Some([u64::MAX; 5]);
+        }
+        // Of an empty switch, at the port that may hold most.
+        let shared = (0..self.limits.len()).map(|port| self.threshold(port)).max().unwrap_or(0);
+        let headroom = self.limits.iter().map(|port| port.headroom).max().unwrap_or(0);
+        Some([self.reserve + shared, self.shared, headroom, shared, self.reserve])
+    }
 
     /// Only tests: bytes are charged with the egress port known.
     #[inline(always)]

@@ -85,6 +85,22 @@ pub trait BufferManager {
     /// Marks by [`BufferManager::mark_probability`], not by an average of the queue.
     const OWN_MARKS: bool = false;
 
+    /// Counters a port and pool that are recorded: the first so many of
+    /// [`BuffId::ALL`](crate::sim::observe::BuffId::ALL).
+    const COUNTERS: usize = 3;
+
+    /// Bytes of ingress that a port and pool has to itself; read only where that is recorded.
+    #[inline]
+    fn reserve(&self) -> u64 {
+        0
+    }
+
+    /// What the recorded counters of a pool are compared with; `None`: the start-up's limits.
+    fn limits(&self, pool: usize) -> Option<[u64; 5]> {
+        let _ = pool;
+        None
+    }
+
     /// Wants to know the time ([`BufferManager::set_now`]).
     const CLOCK: bool = false;
 

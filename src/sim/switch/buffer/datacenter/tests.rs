@@ -45,7 +45,10 @@ fn the_twelfth_packet_takes_headroom_and_the_resume_waits() {
     assert_eq!(offer(&mut m, 3), Ok((Place::Headroom, true)));
     assert_eq!((m.held(0, 3), m.held(1, 3)), ((11_000, 1_000, 0), (0, 0, 12_000)));
     let left = m.depart(0, 1, 3, 1_000);
-    assert_eq!((left.from_headroom, left.from_pool, left.ingress, left.queue), (1_000, 0, 11_000, 11_000));
+    assert_eq!(
+        (left.from_headroom, left.from_pool, left.ingress, left.queue),
+        (1_000, 0, 11_000, 11_000)
+    );
     // 10,000 and 9,000 are too close to 11,250 and 11,375; 8,000 + 2,496 is not above 11,500.
     let resumes: Vec<bool> = (0..4).map(|_| m.depart(0, 1, 3, 1_000).resume).collect();
     assert_eq!(resumes, [false, false, true, false]);

@@ -128,9 +128,7 @@ impl SideState {
         let multiple = alpha * free as f64;
         let bytes = match algorithm {
             BufferAlgorithm::Dt | BufferAlgorithm::Fab => multiple,
-            BufferAlgorithm::Abm => {
-                multiple / self.congested(index) * self.drain_rate(index, now)
-            }
+            BufferAlgorithm::Abm => multiple / self.congested(index) * self.drain_rate(index, now),
             BufferAlgorithm::Reverie => multiple / self.congested(index),
             // A queue may keep what it has and take all that is free.
             BufferAlgorithm::CompleteSharing => return self.bytes[index] as i64 + free,

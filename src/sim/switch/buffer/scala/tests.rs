@@ -477,7 +477,10 @@ fn a_trim_fails_when_pool_1_is_full() {
     assert_eq!((m.held(4, 1), m.held(2, 1)), ((0, 0, 0), (0, 0, 276)));
     assert_eq!(m.pool_held(1), (966, 966));
     m.depart(3, 1, 1, 46);
-    assert_eq!(m.trim(4, 2, 46), Ok(Enqueued { ingress: 46, queue: 322, place: Place::Pool, pause: false }));
+    assert_eq!(
+        m.trim(4, 2, 46),
+        Ok(Enqueued { ingress: 46, queue: 322, place: Place::Pool, pause: false })
+    );
 }
 
 #[test]
