@@ -193,7 +193,9 @@ fn received(run: &Observations, origin: u64) -> Vec<[u64; 4]> {
     let mut before = BTreeMap::new();
     let mut events = Vec::new();
     for row in &run.pfc {
-        let (xoff, xon) = before.insert((row.node, row.port, row.tc), (row.xoff_rx, row.xon_rx)).unwrap_or_default();
+        let (xoff, xon) = before
+            .insert((row.node, row.port, row.tc), (row.xoff_rx, row.xon_rx))
+            .unwrap_or_default();
         let at = row.sim_time / NS - 1 + origin;
         for (count, kind) in [(row.xon_rx - xon, 0), (row.xoff_rx - xoff, 1)] {
             for _ in 0..count {
@@ -230,17 +232,17 @@ fn datacenter(name: &str) -> (Case, Scenario) {
     let case = Case::read(name);
     let first = &case.json["switches"][0];
     let switch = json!({"model": "ns3-datacenter", "EcnMaps": {"ENABLE_QCN": false},
-        "Ns3Datacenter": {
-            "Algorithm": "DT",
-            "BufferPool": first["buffer_pool"],
-            "IngressPool": first["ingress_pool"],
-            "EgressPoolLossless": first["egress_lossless_pool"],
-            "IngressReserve": first["reserve"],
-            "AlphaIngress": first["alpha_ingress"],
-            "AlphaEgress": first["alpha_egress"],
-            "Xon": first["xon"],
-            "XonOffset": first["xon_offset"],
-        }});
+    "Ns3Datacenter": {
+        "Algorithm": "DT",
+        "BufferPool": first["buffer_pool"],
+        "IngressPool": first["ingress_pool"],
+        "EgressPoolLossless": first["egress_lossless_pool"],
+        "IngressReserve": first["reserve"],
+        "AlphaIngress": first["alpha_ingress"],
+        "AlphaEgress": first["alpha_egress"],
+        "Xon": first["xon"],
+        "XonOffset": first["xon_offset"],
+    }});
     let scenario = case.scenario(switch, case.last());
     (case, scenario)
 }

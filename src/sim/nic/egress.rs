@@ -6,7 +6,7 @@
 //! Refuses to know transports.
 
 use super::{NEVER, Outgoing};
-use crate::sim::packet::{ETHERNET_BYTES, PfcFrame};
+use crate::sim::packet::{ETHERNET_BYTES, Framing, PfcFrame};
 use std::collections::VecDeque;
 
 /// Classes a NIC may have.
@@ -270,8 +270,7 @@ impl Egress {
         let mut classes = self.queued & !self.paused;
         if classes == 0 {
             // A starved pool waits for the end of the frame in serialization.
-            let waits =
-                self.starved != 0 && self.sending.1 != 0 || self.wanted && self.free_at > now;
+            let waits = self.starved != 0 && self.sending.1 != 0 || self.wanted;
             return if waits { Next::Free(self.free_at.max(now)) } else { Next::Never };
         }
         let mut ready = NEVER;
@@ -287,6 +286,25 @@ impl Egress {
         } else {
             Next::Ready(ready.max(now))
         }
+    }
+
+    /// Wire bytes of the smallest frame that could start next; 0: none waits.
+    pub fn next_wire(&self, framing: Framing) -> u64 {
+        if let Some(frame) = self.urgent.front() {
+            return match frame {
+                Urgent::Pfc(_) => framing.pfc,
+                Urgent::Packet(packet) => framing.wire(u64::from(packet.ip)),
+            };
+        }
+        let mut classes = self.queued & !self.paused;
+        let mut least = NEVER;
+        while classes != 0 {
+            let c = classes.trailing_zeros() as usize & 7;
+            let wire = self.queues[c].front().map(|(_, p)| framing.wire(u64::from(p.ip)));
+            least = least.min(wire.unwrap_or(NEVER));
+            classes &= classes - 1;
+        }
+        if least == NEVER { 0 } else { least }
     }
 
     /// Picks the frame that starts at `now` at an idle port. `before`: only packets that became
