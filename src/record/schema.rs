@@ -4,6 +4,7 @@
 //! order or a meaning raises [`SCHEMA_VERSION`]: readers take many files as one table and refuse
 //! a mix. Every integer is signed, because notebooks subtract.
 
+use super::balance::LOAD_BALANCING;
 use super::transport::TRANSPORT;
 use crate::scenario::Table;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -34,6 +35,8 @@ pub enum StoredTable {
     Flows,
     /// Counters of transports per NIC.
     Transport,
+    /// What members of equal-cost sets carried.
+    LoadBalancing,
     /// Wall time of every job; differs from run to run.
     Timings,
     /// One row a run; differs from run to run.
@@ -51,13 +54,14 @@ impl From<Table> for StoredTable {
             Table::PortCounters => StoredTable::PortCounters,
             Table::Flows => StoredTable::Flows,
             Table::Transport => StoredTable::Transport,
+            Table::LoadBalancing => StoredTable::LoadBalancing,
         }
     }
 }
 
 impl StoredTable {
     /// Every table.
-    pub const ALL: [StoredTable; 11] = [
+    pub const ALL: [StoredTable; 12] = [
         StoredTable::Points,
         StoredTable::Jobs,
         StoredTable::PortBuffers,
@@ -67,6 +71,7 @@ impl StoredTable {
         StoredTable::PortCounters,
         StoredTable::Flows,
         StoredTable::Transport,
+        StoredTable::LoadBalancing,
         StoredTable::Timings,
         StoredTable::Provenance,
     ];
@@ -83,6 +88,7 @@ impl StoredTable {
             StoredTable::PortCounters => "port_counters",
             StoredTable::Flows => "flows",
             StoredTable::Transport => "transport",
+            StoredTable::LoadBalancing => "load_balancing",
             StoredTable::Timings => "timings",
             StoredTable::Provenance => "provenance",
         }
@@ -100,6 +106,7 @@ impl StoredTable {
             StoredTable::PortCounters => PORT_COUNTERS,
             StoredTable::Flows => FLOWS,
             StoredTable::Transport => TRANSPORT,
+            StoredTable::LoadBalancing => LOAD_BALANCING,
             StoredTable::Timings => TIMINGS,
             StoredTable::Provenance => PROVENANCE,
         }

@@ -26,7 +26,8 @@ pub fn rows_at_most(scenario: &Scenario) -> BTreeMap<StoredTable, f64> {
     for kind in outline.switch_kinds() {
         let (count, width) = (kind.count as f64, f64::from(kind.ports()));
         ports += count * width;
-        if let Ok(startup) = Startup::new(&scenario.switch, kind.ports()) {
+        let switch = scenario.switch.of_tier(kind.tier.settings());
+        if let Ok(startup) = Startup::new(&switch, kind.ports()) {
             let pools = || startup.pools.iter().flatten();
             let headrooms = pools().filter(|pool| pool.priority_group != 0).count();
             port_counters += count * width * (2 * pools().count() + headrooms) as f64;

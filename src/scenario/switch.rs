@@ -1,8 +1,11 @@
 //! Settings of a switch, under their documented names.
 
+use super::tiers::TierSwitch;
+use super::topology::TierName;
 use super::traffic::Role;
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Which buffer model a switch runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -231,6 +234,9 @@ pub struct Switch {
     pub packet_trimmer: PacketTrimmer,
     #[serde(rename = "LoadBalancingFlowlet")]
     pub load_balancing_flowlet: Flowlet,
+    /// What differs at the switches of a tier.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<TierName, TierSwitch>,
 }
 
 impl Default for Switch {
@@ -247,6 +253,7 @@ impl Default for Switch {
             ecn_handler: EcnHandler::default(),
             packet_trimmer: PacketTrimmer::default(),
             load_balancing_flowlet: Flowlet::default(),
+            tiers: BTreeMap::new(),
         }
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! Owns all state of a running job. One file a concern: `build` lays it out, `drive` is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `held` what stands in the buffers, `audit` checks conservation. Generic over
+//! what is measured, `held` what stands in the buffers, `balance` what equal-cost members carry,
+//! `deadlock` pauses that wait in a circle, `audit` checks conservation. Generic over
 //! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
 //! dynamically per packet.
 
 mod audit;
+mod balance;
 mod build;
+mod deadlock;
 mod drive;
 mod forward;
 mod held;
@@ -25,11 +28,11 @@ use super::host::receiver::Receiver;
 use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Gauges};
-use super::observe::Observations;
+use super::observe::{End, Observations};
 use super::packet::{Frame, Packet, PfcFrame};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
-use super::switch::route::Forwarding;
+use super::switch::route::{Balancer, Forwarding, MemberStats};
 use super::traffic::FlowSource;
 use nics::Nics;
 use pause::{Pauses, PendingEffect};
@@ -85,6 +88,8 @@ struct Switch<M> {
     first_port: usize,
     ports: usize,
     node: u32,
+    /// Time from a PFC frame's arrival to its effect, ps.
+    response: u64,
 }
 
 /// A frame on a link and when it arrives.
@@ -106,7 +111,8 @@ pub struct Network<M, E, D> {
     end_time: u64,
     /// The job ends when it has drained.
     drain: bool,
-    drained: bool,
+    /// What ends the job.
+    end: End,
     /// Latest instant at which a packet was delivered, served or dropped.
     last_done: u64,
     /// Packets that slow receivers have accepted and not yet served.
@@ -124,6 +130,10 @@ pub struct Network<M, E, D> {
     /// Pools a port: the highest pool that exists, plus one.
     stride: usize,
     routes: Forwarding,
+    /// Flowlets, or counts of members.
+    balancer: Option<Box<Balancer>>,
+    /// Counts of members at the start of the interval.
+    members_before: Vec<MemberStats>,
 
     // Hosts.
     hosts: Vec<Sender>,
@@ -141,7 +151,11 @@ pub struct Network<M, E, D> {
     // Pauses.
     pauses: Pauses,
     effects: Vec<VecDeque<PendingEffect>>,
-    switch_response: u64,
+    /// Pauses can wait for one another in a circle.
+    circles: bool,
+    stop_on_deadlock: bool,
+    /// The first circle found.
+    deadlock: Option<deadlock::Circle>,
 
     // Measurement.
     gauges: Gauges<u32>,

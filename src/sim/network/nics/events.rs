@@ -11,7 +11,7 @@ use crate::sim::nic::egress::{Next, Picked, Urgent};
 use crate::sim::nic::packets::Carried;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, Outgoing, PacketKind, Transport, Whole};
-use crate::sim::observe::DropReason;
+use crate::sim::observe::{DropReason, End};
 use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
@@ -256,7 +256,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.last_done = self.now;
         let nics = nics!(self);
         if self.drain && nics.unfinished == 0 && nics.quiet() && !self.source.pending() {
-            self.end_at((self.now + 1).min(self.end_time));
+            self.end_at((self.now + 1).min(self.end_time), End::Drained);
         }
     }
 
