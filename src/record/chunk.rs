@@ -5,7 +5,7 @@
 
 use crate::record::dataset::Dataset;
 use crate::record::publish::Published;
-use crate::record::{RecordError, Result, TableSet, rows, transport};
+use crate::record::{RecordError, Result, TableSet, balance, rows, transport};
 use crate::scenario::Table;
 use crate::sim::observe::{End, Observations, Totals};
 use crate::sweep::plan::JobId;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// Version of all layouts together; a dataset has one.
-pub const SCHEMA_VERSION: u64 = 2;
+pub const SCHEMA_VERSION: u64 = 3;
 
 /// A table of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -230,7 +230,7 @@ pub(super) const fn walk(
     column(Kind::Walk64, name, unit, description)
 }
 
-const fn small(name: &'static str, description: &'static str) -> Column {
+pub(super) const fn small(name: &'static str, description: &'static str) -> Column {
     column(Kind::Int32, name, "1", description)
 }
 
@@ -242,7 +242,7 @@ pub(super) const fn float(
     column(Kind::Float64, name, unit, description)
 }
 
-const fn word(name: &'static str, description: &'static str) -> Column {
+pub(super) const fn word(name: &'static str, description: &'static str) -> Column {
     column(Kind::Word, name, "", description)
 }
 
@@ -276,7 +276,7 @@ const JOBS: &[Column] = &[
     int("seed", "1", "seed of the sweep"),
     word("status", "ok, infeasible, failed, budget or quarantined"),
     text("reason", "why the status is not ok").or_null(),
-    word("end", "what ended the job: duration, drained or budget").or_null(),
+    word("end", "what ended the job: duration, drained, deadlock or budget").or_null(),
     result("end_ps", "ps", "simulated time at the end"),
     result("measured_ps", "ps", "measured time: end less warm-up"),
     result("drops", "1", "packets dropped"),
@@ -315,6 +315,8 @@ const JOBS: &[Column] = &[
         "1",
         "port and pool pairs paused at the end with nothing of theirs inside",
     ),
+    result("deadlock_ps", "ps", "when pauses were found to wait for one another; null: never"),
+    text("deadlock_ports", "the held ports and classes in that circle, as node:ifid:tc").or_null(),
     result("ecn_marks", "1", "packets newly marked CE"),
     result("trims", "1", "packets trimmed"),
     result("trim_cut_bytes", "B", "charged bytes taken off by trimming"),

@@ -7,7 +7,7 @@ use super::recorder::{Asked, JobSource};
 use crate::record::StoredTable;
 use crate::scenario::links::Outline;
 use crate::scenario::startup::{CLASSES, Startup};
-use crate::scenario::{Scenario, Table};
+use crate::scenario::{Scenario, Table, Topology};
 use std::collections::BTreeMap;
 
 /// Jobs looked at; more are scaled from an even sample.
@@ -44,6 +44,11 @@ pub fn rows_at_most(scenario: &Scenario) -> BTreeMap<StoredTable, f64> {
             Table::PortCounters => (ports + hosts) * intervals,
             Table::Transport if scenario.nic.model.is_reactive() => hosts * intervals,
             Table::Transport => continue,
+            // In a tree every port is in one set at most.
+            Table::LoadBalancing if !matches!(scenario.topology, Topology::Explicit(_)) => {
+                ports * intervals
+            }
+            Table::LoadBalancing => continue,
             Table::Drops | Table::Flows => continue,
         };
         rows.insert(StoredTable::from(table), at_most);

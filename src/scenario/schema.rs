@@ -106,8 +106,7 @@ fn ignored() -> Value {
 }
 
 /// Whole paths that go through a list, a host's number or a tier.
-const PLACES: &str =
-    r"^(traffic\[[0-9]*\]|topology\.(nodes|links)\[[0-9]+\]|nic\.hosts\.[0-9]+|switch\.tiers\.[a-z]+)";
+const PLACES: &str = r"^(traffic\[[0-9]*\]|topology\.(nodes|links)\[[0-9]+\]|nic\.hosts\.[0-9]+|switch\.tiers\.[a-z]+)";
 
 /// A scenario, or a part of one: nested keys, whole paths, and names that are unique.
 fn scenario(nested: &Value) -> Value {

@@ -203,7 +203,8 @@ mod tests {
         let one = json!({"tiers": {"leaf": {"EcnHandler": {"EnableEcn": false}}}});
         let switch: Switch = serde_json::from_value(one.clone()).unwrap();
         assert_eq!(serde_json::to_value(&switch).unwrap()["tiers"], one["tiers"]);
-        let policy = json!({"tiers": {"leaf": {"SharedBufferManager": {"UETPolicyEnabled": true}}}});
+        let policy =
+            json!({"tiers": {"leaf": {"SharedBufferManager": {"UETPolicyEnabled": true}}}});
         assert!(serde_json::from_value::<Switch>(policy).is_err());
     }
 }

@@ -91,9 +91,9 @@ fn settings(scenario: &Scenario, switch: &Switch, report: &mut Report) -> bool {
 fn problem(problem: &StartupProblem, report: &mut Report) {
     let short = problem.attribute();
     let name = short.split('[').next().unwrap_or(&short);
-    let own = attributes::candidates(name).into_iter().find(|a| {
-        a.path.starts_with("switch.") && !a.path.starts_with("switch.tiers.")
-    });
+    let own = attributes::candidates(name)
+        .into_iter()
+        .find(|a| a.path.starts_with("switch.") && !a.path.starts_with("switch.tiers."));
     let path = match own {
         Some(attribute) => format!("{}{}", attribute.path, &short[name.len()..]),
         None => short,

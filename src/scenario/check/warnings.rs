@@ -237,7 +237,9 @@ fn sizing(
     let tier = started.kind.tier.name();
     let response = slowest_response(scenario, switch);
     for class in (0..8).filter(|&class| offered.carries(class)) {
-        let Some(sizing) = Sizing::new(startup, class, &started.kind.links, offered) else { continue };
+        let Some(sizing) = Sizing::new(startup, class, &started.kind.links, offered) else {
+            continue;
+        };
         let headroom = sizing.headroom;
         let late = headroom.need.saturating_add(response_bytes(sizing.link.rate, response.0));
         if !headroom.met() {

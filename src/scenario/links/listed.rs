@@ -37,7 +37,8 @@ pub(super) fn outline(scenario: &Scenario, own: &Explicit) -> Result<Outline, Li
             return refuse(format!("topology.links[{place}]"), host, rule);
         }
     }
-    let host_of = |id: u32| names.iter().find(|(_, node)| node.0 == id).map_or("", |(name, _)| name);
+    let host_of =
+        |id: u32| names.iter().find(|(_, node)| node.0 == id).map_or("", |(name, _)| name);
     let mut pairs = Vec::with_capacity(own.links.len());
     for (host, pair) in (0..).zip(host_pairs) {
         match pair {

@@ -1,8 +1,6 @@
 //! Rate and delay of a link: what the topology says, else what the devices at its ends say.
 
-use super::{
-    DEFAULT_DELAY, DEFAULT_RATE, LinksError, MAX_DELAY, MAX_RATE, MIN_RATE, Tier, refuse,
-};
+use super::{DEFAULT_DELAY, DEFAULT_RATE, LinksError, MAX_DELAY, MAX_RATE, MIN_RATE, Tier, refuse};
 use crate::scenario::Scenario;
 use crate::units::{BitRate, Ps};
 use std::borrow::Cow;
@@ -83,7 +81,8 @@ fn rate(said: &Said, ends: [Own<BitRate>; 2]) -> Result<u64, LinksError> {
         in_range(&attribute, own)?;
         if let Some(word) = said.rate.filter(|&word| word != own) {
             let key = &said.rate_key;
-            let rule = format!("disagrees with {key} = {word}; remove one of them or make them equal");
+            let rule =
+                format!("disagrees with {key} = {word}; remove one of them or make them equal");
             return refuse(attribute, own, rule);
         }
         lowest = Some(lowest.map_or(own.0, |rate: u64| rate.min(own.0)));
@@ -100,7 +99,8 @@ fn delay(said: &Said, (attribute, own): Own<Ps>) -> Result<u64, LinksError> {
     match (said.delay, own) {
         (Some(word), Some(own)) if word != own => {
             let key = &said.delay_key;
-            let rule = format!("disagrees with {key} = {word}; remove one of them or make them equal");
+            let rule =
+                format!("disagrees with {key} = {word}; remove one of them or make them equal");
             refuse(attribute, own, rule)
         }
         _ => Ok(said.delay.or(own).map_or(DEFAULT_DELAY, |d| d.0)),

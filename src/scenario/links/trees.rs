@@ -6,8 +6,8 @@ use super::{
     Layer, LinkKind, LinksError, MAX_HOSTS, MAX_LINKS, MAX_PORTS, NetworkPlan, Outline, Shape,
     SwitchKind, Tier, count, reactive, refuse,
 };
-use crate::scenario::topology::{FatTree, Topology};
 use crate::scenario::Scenario;
+use crate::scenario::topology::{FatTree, Topology};
 use crate::units::{BitRate, Ps};
 
 /// Counts of a tree of one to three tiers; every product of them that makes nodes or links has
@@ -193,17 +193,18 @@ pub(super) fn fat_tree(scenario: &Scenario, own: &FatTree) -> Result<Outline, Li
         return refuse("topology.k", k, format!("must be an even number, 2 to {MAX_PORTS}"));
     }
     let half = own.k.map(|k| u64::from(k / 2));
-    let given = |attribute: &'static str, said: Option<u32>, classic: Option<u64>, max: u64| {
-        match said.map(u64::from).or(classic) {
+    let given =
+        |attribute: &'static str, said: Option<u32>, classic: Option<u64>, max: u64| match said
+            .map(u64::from)
+            .or(classic)
+        {
             Some(value) => count(attribute, value, 1, max).map(|()| value),
             None => refuse(attribute, "nothing", "give it, or `k` for a classic fat tree"),
-        }
-    };
+        };
     let pods = given("topology.pods", own.pods, own.k.map(u64::from), MAX_HOSTS)?;
     let leaves_per_pod = given("topology.leaves_per_pod", own.leaves_per_pod, half, MAX_PORTS)?;
     let hosts_per_leaf = given("topology.hosts_per_leaf", own.hosts_per_leaf, half, MAX_HOSTS)?;
-    let above =
-        given("topology.aggregations_per_pod", own.aggregations_per_pod, half, MAX_PORTS)?;
+    let above = given("topology.aggregations_per_pod", own.aggregations_per_pod, half, MAX_PORTS)?;
     let classic = half.map(|half| half * half);
     let spines = given("topology.spines", own.spines, classic, MAX_LINKS)?;
     if spines % above != 0 {
@@ -224,10 +225,8 @@ pub(super) fn fat_tree(scenario: &Scenario, own: &FatTree) -> Result<Outline, Li
     let leaf_up = above * links_above;
     let (middle_down, middle_up) = (leaves_per_pod * links_above, plane * links_top);
     let top_down = pods * links_top;
-    let (lower_links, upper_links) = (
-        leaves.saturating_mul(leaf_up),
-        (pods * above).saturating_mul(middle_up),
-    );
+    let (lower_links, upper_links) =
+        (leaves.saturating_mul(leaf_up), (pods * above).saturating_mul(middle_up));
     let links = lower_links.saturating_add(upper_links).saturating_add(u64::from(hosts));
     let widest = (hosts_per_leaf + leaf_up).max(middle_down + middle_up).max(top_down);
     room("topology.links_per_spine", own.links_per_spine, widest, links)?;
@@ -267,13 +266,7 @@ pub(super) fn fat_tree(scenario: &Scenario, own: &FatTree) -> Result<Outline, Li
         ],
         kinds: vec![
             switches(Tier::Leaf, leaves, hosts_per_leaf, leaf_up, vec![host_links, lower]),
-            switches(
-                Tier::Aggregation,
-                pods * above,
-                middle_down,
-                middle_up,
-                vec![lower, upper],
-            ),
+            switches(Tier::Aggregation, pods * above, middle_down, middle_up, vec![lower, upper]),
             switches(Tier::Spine, spines, top_down, 0, vec![upper]),
         ],
         reactive: reactive(scenario, hosts),
@@ -294,8 +287,7 @@ pub(super) fn fat_tree(scenario: &Scenario, own: &FatTree) -> Result<Outline, Li
 fn host_count(leaves: u64, hosts_per_leaf: u32) -> Result<u32, LinksError> {
     let hosts = leaves * u64::from(hosts_per_leaf);
     if !(2..=MAX_HOSTS).contains(&hosts) {
-        let rule =
-            format!("{leaves} leaves make {hosts} hosts; there must be 2 to {MAX_HOSTS}");
+        let rule = format!("{leaves} leaves make {hosts} hosts; there must be 2 to {MAX_HOSTS}");
         return refuse("topology.hosts_per_leaf", hosts_per_leaf, rule);
     }
     Ok(hosts as u32)

@@ -22,9 +22,7 @@ use crate::sim::packet::{Frame, PfcFrame};
 use crate::sim::random::Seeds;
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::ecn::Marker;
-use crate::sim::switch::route::{
-    Balancer, FlowletSettings, Forwarding, RouteError, may_circle,
-};
+use crate::sim::switch::route::{Balancer, FlowletSettings, Forwarding, RouteError, may_circle};
 use crate::sim::traffic::{FlowSource, Traces, TrafficError};
 use std::borrow::Cow;
 use std::collections::{BinaryHeap, VecDeque};
@@ -212,9 +210,8 @@ impl<'a> TierSettings<'a> {
         let tiers = TierName::ALL.iter().map(|&tier| scenario.switch.of_tier(tier)).collect();
         // Ids of switches rise with their tier.
         let kinds = outline.switch_kinds();
-        let of = kinds.flat_map(|kind| {
-            std::iter::repeat_n(kind.tier.settings() as u8, kind.count as usize)
-        });
+        let of = kinds
+            .flat_map(|kind| std::iter::repeat_n(kind.tier.settings() as u8, kind.count as usize));
         TierSettings { tiers, of: of.collect() }
     }
 

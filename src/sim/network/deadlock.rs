@@ -109,9 +109,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let mut all: BTreeMap<(usize, usize), Standing> = BTreeMap::new();
         for port in switch.first_port..switch.first_port + switch.ports {
             let own = &self.ports[port];
-            let ingress = |in_port: usize, tc: u8| {
-                (switch.first_port + in_port, switch.manager.pool_of(tc))
-            };
+            let ingress =
+                |in_port: usize, tc: u8| (switch.first_port + in_port, switch.manager.pool_of(tc));
             if own.busy
                 && let Frame::Data(packet) = own.sending
                 && switch.manager.lossless(packet.tc())

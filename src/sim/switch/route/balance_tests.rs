@@ -34,8 +34,7 @@ impl Leaf {
         let routes = routes();
         let stream = || Seeds::default().switch_stream(2, "flowlet");
         let settings = FlowletSettings { gap, pfc_aware };
-        let balancer =
-            Balancer::new(&routes, (0..6).map(|_| Some((settings, stream()))));
+        let balancer = Balancer::new(&routes, (0..6).map(|_| Some((settings, stream()))));
         let (loads, held, looked) = ([0; 4], [false; 4], Cell::new(0));
         Leaf { routes, balancer, loads, held, expected: stream(), looked }
     }

@@ -13,7 +13,7 @@ mod ecmp;
 mod tables;
 
 pub use balance::{Balancer, Choice, FlowletSettings, MemberStats, SLOTS};
-pub use circles::may_circle;
 pub use choice::{FlowHashes, Forwarding};
+pub use circles::may_circle;
 pub use ecmp::{FlowIdentity, hash, member};
 pub use tables::{RouteError, Routes, SetId};
