@@ -8,8 +8,8 @@ use crate::record::chunk::JobRecord;
 use crate::record::schema::StoredTable;
 use crate::record::{RecordError, Result};
 use crate::sim::observe::{
-    BuffId, DropReason, DropRow, End, FlowRow, Occupancy, PfcRow, PortBufferRow, PortCounterRow,
-    Side, SwitchBuff, SwitchBufferRow, Totals,
+    BuffId, DropReason, DropRow, End, FlowRow, HeldPort, Occupancy, PfcRow, PortBufferRow,
+    PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals,
 };
 use crate::sweep::plan::JobId;
 use arrow::array::{
@@ -188,6 +188,9 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
         quotient(t.paused_sum, u128::from(t.paused_pairs) * u128::from(t.measured))
     });
     columns.total("stuck_pauses", |t| Some(t.stuck_pauses))?;
+    columns.total("deadlock_ps", |t| t.deadlock)?;
+    let circles = records.iter().map(|r| r.totals.as_ref().and_then(deadlock_ports));
+    columns.push("deadlock_ports", Arc::new(circles.collect::<StringArray>()));
     columns.total("ecn_marks", |t| Some(t.ecn_marks))?;
     columns.total("trims", |t| Some(t.trims))?;
     columns.total("trim_cut_bytes", |t| Some(t.trim_cut_bytes))?;
@@ -300,7 +303,7 @@ impl<'a, T> Columns<'a, T> {
         Ok(())
     }
 
-    fn push(&mut self, column: &'static str, values: ArrayRef) {
+    pub(super) fn push(&mut self, column: &'static str, values: ArrayRef) {
         debug_assert_eq!(self.table.columns()[self.filled.len()].name, column);
         self.filled.push(values);
     }
@@ -345,7 +348,15 @@ fn end_name(end: End) -> &'static str {
         End::Duration => "duration",
         End::Drained => "drained",
         End::EventBudget => "budget",
+        End::Deadlock => "deadlock",
     }
+}
+
+/// The ports of a circle of pauses: `33:4:1,34:2:1`.
+fn deadlock_ports(totals: &Totals) -> Option<String> {
+    totals.deadlock?;
+    let named = |held: &HeldPort| format!("{}:{}:{}", held.node, held.port, held.tc);
+    Some(totals.deadlock_ports.iter().map(named).collect::<Vec<_>>().join(","))
 }
 
 /// Bits over time, bit/s.

@@ -19,6 +19,7 @@ pub mod schema;
 pub mod sizing;
 pub mod startup;
 mod switch;
+mod tiers;
 mod topology;
 mod traffic;
 
@@ -34,7 +35,8 @@ pub use switch::{
     Interface, LoadBalancingMethod, Marks, Medium, NetworkInterface, PacketTrimmer,
     SharedBufferManager, Switch, SwitchModel,
 };
-pub use topology::Topology;
+pub use tiers::{TierBuffer, TierEcn, TierFlowlet, TierSwitch, TierTrimmer};
+pub use topology::{Explicit, FatTree, LinkEntry, NodeEntry, NodeKind, TierName, Topology};
 pub use traffic::{
     AllToAll, Burst, Common, FlowEntry, Flows, Incast, OnOff, Permutation, Ring, RingSteps, Role,
     Sizes, Trace, Traffic, Uniform,
@@ -53,6 +55,9 @@ pub struct Scenario {
     /// What ends the job.
     #[serde(default)]
     pub until: Until,
+    /// The job ends where pauses are found to wait for one another in a circle.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_on_deadlock: bool,
     /// Simulated time left out of the statistics of the `jobs` table.
     #[serde(default)]
     pub warm_up: Ps,

@@ -8,9 +8,12 @@ pub use datacenter::{BufferAlgorithm, DatacenterBuffer};
 pub use hpcc::HpccBuffer;
 pub use marks::{EcnMaps, Marks};
 
+use super::tiers::TierSwitch;
+use super::topology::TierName;
 use super::traffic::Role;
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Which buffer model a switch runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -260,6 +263,9 @@ pub struct Switch {
     pub datacenter: DatacenterBuffer,
     #[serde(rename = "EcnMaps", skip_serializing_if = "EcnMaps::is_usual")]
     pub ecn_maps: EcnMaps,
+    /// What differs at the switches of a tier.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<TierName, TierSwitch>,
 }
 
 impl Default for Switch {
@@ -279,6 +285,7 @@ impl Default for Switch {
             hpcc: HpccBuffer::default(),
             datacenter: DatacenterBuffer::default(),
             ecn_maps: EcnMaps::default(),
+            tiers: BTreeMap::new(),
         }
     }
 }

@@ -6,6 +6,8 @@
 //! rest of their key.
 
 use super::nic::stats::NicStats;
+use super::switch::route::MemberStats;
+use std::sync::Arc;
 
 /// Everything one job leaves.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,6 +28,8 @@ pub struct Observations {
     pub flows: Vec<FlowRow>,
     /// Rows of `transport`.
     pub transport: Vec<TransportRow>,
+    /// Rows of `load_balancing`.
+    pub load_balancing: Vec<LoadBalancingRow>,
 }
 
 /// How a job ended.
@@ -38,6 +42,8 @@ pub enum End {
     Drained,
     /// The budget of events ran out.
     EventBudget,
+    /// Pauses wait for one another in a circle, and the job was to stop there.
+    Deadlock,
 }
 
 /// Which counter of a port and pool a row is about.
@@ -340,9 +346,45 @@ pub struct TransportRow {
     pub rates: bool,
 }
 
+/// A row of `load_balancing`: a member of an equal-cost set, over one interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadBalancingRow {
+    /// End of the interval.
+    pub sim_time: u64,
+    /// Switch.
+    pub node: u32,
+    /// Place of the set among those of the switch that have several members.
+    pub group: u32,
+    /// The ports of the set, in order, with commas.
+    pub group_ports: Arc<str>,
+    /// How many they are.
+    pub group_size: u32,
+    /// Slots of the set's flow table; 0 where the hash alone chooses.
+    pub slots: u64,
+    /// Port of the member.
+    pub port: u32,
+    /// Running totals.
+    pub stats: MemberStats,
+    /// Running totals at the interval's start.
+    pub before: MemberStats,
+    /// Bytes of the whole set in the interval.
+    pub group_bytes: u64,
+}
+
+/// A switch port and class held by a pause that waits for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldPort {
+    /// Switch.
+    pub node: u32,
+    /// Port.
+    pub port: u32,
+    /// Traffic class.
+    pub tc: u8,
+}
+
 /// Headline results of a job. A warm-up is left out of everything but `end`, `end_time`,
-/// `flows_unfinished`, `stuck_pauses` and `events`; completed flows count by when they complete.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// `flows_unfinished`, `stuck_pauses`, the deadlock and `events`; completed flows count by when they complete.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Totals {
     /// How the job ended.
     pub end: End,
@@ -376,6 +418,10 @@ pub struct Totals {
     pub paused_pairs: u64,
     /// Port and pool pairs paused at the end with no lossless byte of theirs inside.
     pub stuck_pauses: u64,
+    /// When pauses were first found to wait for one another in a circle.
+    pub deadlock: Option<u64>,
+    /// The held ports and classes that circle, in order.
+    pub deadlock_ports: Vec<HeldPort>,
     /// Packets newly marked CE.
     pub ecn_marks: u64,
     /// Packets trimmed.

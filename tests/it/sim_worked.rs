@@ -41,6 +41,7 @@ fn flow(src: u32, dst: u32, tc: u64, packets: u64) -> FlowEntry {
 fn scenario(duration: u64, flows: Vec<FlowEntry>) -> Scenario {
     Scenario {
         duration: Ps(duration),
+        stop_on_deadlock: false,
         until: Default::default(),
         warm_up: Ps(0),
         seed_streams: Default::default(),

@@ -43,6 +43,7 @@ impl JobSource for Grid {
     fn scenario(&self, job: usize) -> Result<Scenario, String> {
         Ok(Scenario {
             duration: Ps(1_000_000_000 + job as u64),
+            stop_on_deadlock: false,
             until: Default::default(),
             warm_up: Ps(0),
             seed_streams: Default::default(),

@@ -3,15 +3,16 @@
 //! A configuration whose shared space would be negative is refused: in the code these models come
 //! from it wraps round, and nothing is ever paused.
 
-use super::{Report, Started, limits, links_of};
-use crate::scenario::links::{LinkKind, Outline};
+use super::{Report, Started, limits};
+use crate::scenario::links::{LinkKind, Outline, PortPlan, SwitchKind};
 use crate::scenario::offered::{Offered, classes};
 use crate::scenario::sizing::guideline;
 use crate::scenario::startup::Startup;
 use crate::scenario::{
-    DatacenterBuffer, EcnMaps, HpccBuffer, Scenario, SharedBufferManager, SwitchModel,
+    DatacenterBuffer, EcnMaps, HpccBuffer, Scenario, SharedBufferManager, Switch, SwitchModel,
 };
 use crate::units::{BitRate, Bytes, Ps, thousands};
+use std::collections::{BTreeMap, BTreeSet};
 
 const HPCC: &str = "switch.HPCC";
 const DATACENTER: &str = "switch.Ns3Datacenter";
@@ -24,13 +25,8 @@ const MAX_FACTOR: f64 = 1e6;
 /// Queues a port.
 const QUEUES: u64 = 8;
 
-/// Checks the model's settings, and starts each kind of switch.
-pub(super) fn check(
-    scenario: &Scenario,
-    outline: Option<&Outline>,
-    report: &mut Report,
-) -> Option<Vec<Started>> {
-    let switch = &scenario.switch;
+/// Checks the settings of some switches, whatever their ports; false if they cannot start.
+pub(super) fn settings(switch: &Switch, report: &mut Report) -> bool {
     let before = report.refusals.len();
     for (on, attribute) in [
         (switch.shared_buffer_manager.uet_policy_enabled, "SharedBufferManager.UETPolicyEnabled"),
@@ -45,18 +41,18 @@ pub(super) fn check(
         SwitchModel::Hpcc | SwitchModel::Scala => hpcc_numbers(&switch.hpcc, report),
     }
     maps(&switch.ecn_maps, report);
-    let fine = report.refusals.len() == before;
-    let outline = outline.filter(|_| fine)?;
-    for kind in outline.switch_kinds() {
-        let links = links_of(outline, &kind);
-        let ports: Vec<(u64, LinkKind)> = links
-            .iter()
-            .map(|link| match links.len() {
-                1 => (u64::from(kind.ports()), *link),
-                _ if *link == outline.host_links => (u64::from(kind.down), *link),
-                _ => (u64::from(kind.up), *link),
-            })
-            .collect();
+    report.refusals.len() == before
+}
+
+/// Checks the settings against the ports there are, and starts each kind of switch.
+pub(super) fn check(
+    scenario: &Scenario,
+    outline: &Outline,
+    report: &mut Report,
+) -> Option<Vec<Started>> {
+    let switch = &scenario.switch;
+    let before = report.refusals.len();
+    for ports in switch_ports(outline) {
         match switch.model {
             SwitchModel::Ns3Datacenter => reserves(&switch.datacenter, &ports, report),
             SwitchModel::Hpcc | SwitchModel::Scala => shared(&switch.hpcc, &ports, report),
@@ -73,8 +69,26 @@ pub(super) fn check(
         return None;
     }
     // Cannot fail: it reads nothing that is not checked above.
-    let start = |kind| Some(Started { kind, startup: Startup::new(switch, kind.ports()).ok()? });
+    let start = |kind: &SwitchKind| {
+        Some(Started { kind: kind.clone(), startup: Startup::new(switch, kind.ports()).ok()? })
+    };
     outline.switch_kinds().map(start).collect()
+}
+
+/// The kinds of links at the ports of each switch and how many ports have each; what switches have
+/// in common once.
+fn switch_ports(outline: &Outline) -> BTreeSet<Vec<(u64, LinkKind)>> {
+    let plan = outline.network();
+    let of = |ports: &[PortPlan]| {
+        let mut counts = BTreeMap::new();
+        for port in ports {
+            let link = &plan.links[port.link];
+            *counts.entry((link.rate, link.delay)).or_insert(0u64) += 1;
+        }
+        let kind = |((rate, delay), count)| (count, LinkKind { count, rate, delay });
+        counts.into_iter().map(kind).collect::<Vec<_>>()
+    };
+    plan.switches.iter().map(|switch| of(&switch.ports)).collect()
 }
 
 fn register(attribute: String, value: Bytes, report: &mut Report) {
@@ -197,7 +211,6 @@ fn reserves(own: &DatacenterBuffer, ports: &[(u64, LinkKind)], report: &mut Repo
 /// Warnings about a scenario that runs.
 pub(super) fn warn(
     scenario: &Scenario,
-    outline: &Outline,
     started: &[Started],
     offered: &Offered,
     report: &mut Report,
@@ -217,11 +230,11 @@ pub(super) fn warn(
     }
     let lossless = started.first().map_or(0, |s| s.startup.lossless) & offered.classes;
     for started in started {
-        for link in links_of(outline, &started.kind) {
-            port_headroom(scenario, &link, lossless, offered, report);
+        for link in &started.kind.links {
+            port_headroom(scenario, link, lossless, offered, report);
         }
         if switch.model == SwitchModel::Ns3Datacenter {
-            egress_pool(&switch.datacenter, outline, started, report);
+            egress_pool(&switch.datacenter, started, report);
         }
     }
     if switch.model == SwitchModel::Hpcc && lossless.count_ones() > 1 {
@@ -273,8 +286,8 @@ fn port_headroom(
 }
 
 /// An egress pool that headroom bytes overrun.
-fn egress_pool(own: &DatacenterBuffer, outline: &Outline, started: &Started, report: &mut Report) {
-    let links = links_of(outline, &started.kind);
+fn egress_pool(own: &DatacenterBuffer, started: &Started, report: &mut Report) {
+    let links = &started.kind.links;
     let widest = links.iter().map(|link| own.headroom(link.rate, link.delay)).max().unwrap_or(0);
     let all = widest.saturating_mul(u64::from(started.kind.ports()) * QUEUES);
     let headroom = own.xoff_total.map_or(all, |total| total.0);

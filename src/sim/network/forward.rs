@@ -4,9 +4,10 @@ use super::{Network, Peer};
 use crate::sim::event::{EventList, NEVER};
 use crate::sim::host::sender::Upcoming;
 use crate::sim::meter::{Depth, Extremes, port_gauge};
-use crate::sim::observe::{BuffId, DropReason};
+use crate::sim::observe::{BuffId, DropReason, End};
 use crate::sim::packet::{Frame, Packet};
 use crate::sim::switch::buffer::{BufferManager, Departed, Enqueued, Place};
+use crate::sim::switch::route::Choice;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A frame arrives at a switch port.
@@ -136,16 +137,25 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 return;
             }
         };
-        let out_local = self.routes.single(s, packet.dst()).unwrap_or_else(|| {
-            let (id, hashes) = match &self.nics {
-                Some(nics) => nics.identity(packet),
-                None => {
-                    let details = self.flows.details(packet.flow());
-                    (details.spec.id, details.hashes)
+        let mut choice = Choice::NONE;
+        let out_local = match self.routes.single(s, packet.dst()) {
+            Some(only) => only,
+            None => {
+                let (id, hashes) = match &self.nics {
+                    Some(nics) => nics.identity(packet),
+                    None => {
+                        let details = self.flows.details(packet.flow());
+                        (details.spec.id, details.hashes)
+                    }
+                };
+                if self.balancer.is_some() {
+                    choice = self.balance(s, packet, id, hashes);
+                    choice.port as usize
+                } else {
+                    self.routes.port(s, packet.dst(), id, hashes)
                 }
-            };
-            self.routes.port(s, packet.dst(), id, hashes)
-        });
+            }
+        };
         let switch = &mut self.switches[s];
         let out = switch.first_port + out_local;
         let retransmit = packet.is_retransmit();
@@ -155,9 +165,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 if enqueued.pause {
                     self.send_pause(port, packet.tc());
                 }
+                if choice.is_choice() {
+                    self.balanced(choice, bytes);
+                }
                 self.queue_packet(port, out, pool, packet, enqueued);
             }
-            Err(reason) => self.refused(port, out, packet, reason),
+            Err(reason) => self.refused(port, out, packet, reason, choice),
         }
     }
 
@@ -190,7 +203,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// A packet that came in by `port` was refused at `out`: it is trimmed or dropped.
     #[cold]
-    fn refused(&mut self, port: usize, out: usize, packet: Packet, reason: DropReason) {
+    fn refused(
+        &mut self,
+        port: usize,
+        out: usize,
+        packet: Packet,
+        reason: DropReason,
+        choice: Choice,
+    ) {
         let framing = self.framing();
         let (to, local) = (&self.ports[out], usize::from(self.ports[port].local));
         let (out_local, last_hop) = (usize::from(to.local), matches!(to.peer, Peer::Host(_)));
@@ -206,6 +226,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let place = self.hosts.len() + out;
                 let less = framing.charged(packet) - framing.charged(cut);
                 self.tally.trim(place, less, packet.ip() - cut.ip());
+                if choice.is_choice() {
+                    self.balanced(choice, framing.charged(cut));
+                }
                 self.queue_packet(port, out, pool, cut, enqueued);
             }
             Err(reason) => self.drop_packet(out, cut, reason, false),
@@ -451,7 +474,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.last_done = self.last_done.max(at);
         let finished = self.flows.unfinished() == 0 && self.in_service == 0;
         if self.drain && finished && !self.source.pending() {
-            self.end_at((self.last_done + 1).min(self.end_time));
+            self.end_at((self.last_done + 1).min(self.end_time), End::Drained);
         }
     }
 }

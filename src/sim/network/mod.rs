@@ -2,12 +2,16 @@
 //!
 //! Owns all state of a running job. One file a concern: `build` lays it out, `drive` is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `shared` what whole switches hold, `held` what stands in the buffers, `audit` checks conservation. Generic over
+//! what is measured, `shared` what whole switches hold, `held` what stands in the buffers,
+//! `balance` what equal-cost members carry, `deadlock` pauses that wait in a circle, `audit` checks
+//! conservation. Generic over
 //! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
 //! dynamically per packet.
 
 mod audit;
+mod balance;
 mod build;
+mod deadlock;
 mod drive;
 mod forward;
 mod held;
@@ -27,11 +31,11 @@ use super::host::receiver::Receiver;
 use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Extremes, Gauges};
-use super::observe::Observations;
+use super::observe::{End, Observations};
 use super::packet::{Frame, Framing, Packet, PfcFrame};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
-use super::switch::route::Forwarding;
+use super::switch::route::{Balancer, Forwarding, MemberStats};
 use super::traffic::FlowSource;
 use nics::Nics;
 use pause::{Pauses, PendingEffect};
@@ -109,6 +113,8 @@ struct Switch<M> {
     first_port: usize,
     ports: usize,
     node: u32,
+    /// Time from a PFC frame's arrival to its effect, ps.
+    response: u64,
 }
 
 /// A frame on a link and when it arrives.
@@ -130,7 +136,8 @@ pub struct Network<M, E, D> {
     end_time: u64,
     /// The job ends when it has drained.
     drain: bool,
-    drained: bool,
+    /// What ends the job.
+    end: End,
     /// Latest instant at which a packet was delivered, served or dropped.
     last_done: u64,
     /// Packets that slow receivers have accepted and not yet served.
@@ -150,6 +157,10 @@ pub struct Network<M, E, D> {
     routes: Forwarding,
     /// Frame sizes, where the switches' model has its own.
     own_framing: Framing,
+    /// Flowlets, or counts of members.
+    balancer: Option<Box<Balancer>>,
+    /// Counts of members at the start of the interval.
+    members_before: Vec<MemberStats>,
 
     // Hosts.
     hosts: Vec<Sender>,
@@ -167,7 +178,11 @@ pub struct Network<M, E, D> {
     // Pauses.
     pauses: Pauses,
     effects: Vec<VecDeque<PendingEffect>>,
-    switch_response: u64,
+    /// Pauses can wait for one another in a circle.
+    circles: bool,
+    stop_on_deadlock: bool,
+    /// The first circle found.
+    deadlock: Option<deadlock::Circle>,
 
     // Measurement.
     gauges: Gauges<u32>,

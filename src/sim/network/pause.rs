@@ -267,14 +267,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[cold]
     pub(super) fn pfc_arrival(&mut self, port: usize, frame: PfcFrame) {
         self.pauses.received(self.hosts.len() + port, frame.tc, frame.pause);
-        if self.switch_response == 0 {
+        let switch = &self.switches[self.ports[port].switch as usize];
+        let (node, response) = (switch.node, switch.response);
+        if response == 0 {
             self.pfc_effect(port, frame, self.now);
         } else {
-            let node = self.switches[self.ports[port].switch as usize].node;
             let local = usize::from(self.ports[port].local);
             let place = self.hosts.len() + port;
             self.effects[place].push_back(PendingEffect { arrived: self.now, frame });
-            let at = self.now + self.switch_response;
+            let at = self.now + response;
             self.schedule(at, Kind::Effect, order(node, local, frame.tc));
         }
     }
@@ -295,6 +296,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let node = self.switches[p.switch as usize].node;
                 let key = order(node, usize::from(p.local), frame.tc);
                 self.schedule(until, Kind::Expiry, key);
+            }
+            if self.circles && self.deadlock.is_none() {
+                self.look_for_deadlock(port);
             }
         } else {
             self.release_port(port, frame.tc);

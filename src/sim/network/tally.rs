@@ -39,6 +39,8 @@ pub struct Plan {
     pub port_counters: bool,
     /// As above.
     pub transport: bool,
+    /// As above.
+    pub load_balancing: bool,
     /// Limit of each pool's counters, by switch.
     pub limits: Vec<[[u64; 5]; 8]>,
     /// Size of each pool and of the whole buffer, by switch.
@@ -363,6 +365,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.close_drops();
         self.close_pauses(length, zeros);
         self.close_transport(length, zeros);
+        self.close_balance(length, zeros);
     }
 
     fn close_counters(&mut self, length: u64, zeros: bool) {
@@ -520,12 +523,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         let lossless = u64::from(self.plan.lossless.count_ones());
-        let end = if budget {
-            End::EventBudget
-        } else if self.drained {
-            End::Drained
-        } else {
-            End::Duration
+        let end = if budget { End::EventBudget } else { self.end };
+        let (deadlock, deadlock_ports) = match self.deadlock.take() {
+            Some(circle) => (Some(circle.at), circle.ports),
+            None => (None, Vec::new()),
         };
         let t = &self.tally;
         let totals = Totals {
@@ -545,6 +546,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             paused_sum,
             paused_pairs: (self.hosts.len() + self.ports.len()) as u64 * lossless,
             stuck_pauses: self.stuck_pauses(),
+            deadlock,
+            deadlock_ports,
             ecn_marks: t.marks,
             trims: t.trims,
             trim_cut_bytes: t.trim_cut_bytes,

@@ -9,7 +9,7 @@ use crate::sim::meter::Depth;
 use crate::sim::nic::egress::Urgent;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, PacketKind, Transport, Whole};
-use crate::sim::observe::DropReason;
+use crate::sim::observe::{DropReason, End};
 use crate::sim::packet::{Frame, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
@@ -231,7 +231,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.last_done = self.now;
         let nics = nics!(self);
         if self.drain && nics.unfinished == 0 && nics.quiet() && !self.source.pending() {
-            self.end_at((self.now + 1).min(self.end_time));
+            self.end_at((self.now + 1).min(self.end_time), End::Drained);
         }
     }
 

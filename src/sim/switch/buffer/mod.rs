@@ -164,6 +164,11 @@ pub trait BufferManager {
     /// Occupancy, headroom and egress queue of a port and pool, bytes.
     fn held(&self, port: usize, pool: usize) -> (u64, u64, u64);
 
+    /// Bytes queued to leave by a port, of all pools, the frame in transmission included.
+    fn queued(&self, port: usize) -> u64 {
+        (0..8).map(|pool| self.held(port, pool).2).sum()
+    }
+
     /// Ingress and egress totals of a pool, bytes.
     fn pool_held(&self, pool: usize) -> (u64, u64);
 }
