@@ -26,6 +26,7 @@ type Workload = fn() -> Scenario;
 fn scenario(topology: Topology, traffic: Traffic, duration: u64, until: Until) -> Scenario {
     Scenario {
         duration: Ps(duration),
+        stop_on_deadlock: false,
         until,
         warm_up: Ps(0),
         seed_streams: Default::default(),

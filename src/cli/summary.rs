@@ -41,13 +41,14 @@ pub struct JobRow {
 }
 
 /// Columns of `jobs` that the table shows only if something of them happened, with their heads.
-pub const OCCASIONAL: [(&str, &str); 11] = [
+pub const OCCASIONAL: [(&str, &str); 12] = [
     ("drops_ingress_headroom", "ingress_headroom"),
     ("drops_ingress_pool", "ingress_pool"),
     ("drops_egress_queue_limit", "egress_queue_limit"),
     ("drops_egress_pool", "egress_pool"),
     ("drops_trim_failed", "trim_failed"),
     ("drops_nic_receive_pool", "nic_receive_pool"),
+    ("drops_ingress_admission", "ingress_admission"),
     ("stuck_pauses", "stuck pauses"),
     ("ecn_marks", "marks"),
     ("trims", "trims"),
@@ -56,7 +57,7 @@ pub const OCCASIONAL: [(&str, &str); 11] = [
 ];
 
 /// How many of them are reasons of drops.
-const REASONS: usize = 6;
+const REASONS: usize = 7;
 
 /// The parts of a plan a summary is about.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@
 
 use crate::record::dataset::Dataset;
 use crate::record::publish::Published;
-use crate::record::{RecordError, Result, TableSet, rows, transport};
+use crate::record::{RecordError, Result, TableSet, balance, rows, transport};
 use crate::scenario::Table;
 use crate::sim::observe::{End, Observations, Totals};
 use crate::sweep::plan::JobId;
@@ -134,7 +134,7 @@ impl JobRows {
             seed,
             status,
             reason: reason.map(str::to_owned),
-            totals: observed.map(|o| o.totals),
+            totals: observed.map(|o| o.totals.clone()),
             tables,
             interval,
             zeros,
@@ -155,6 +155,9 @@ impl JobRows {
                 Table::PortCounters => split(id, &observed.port_counters, rows::port_counters)?,
                 Table::Flows => split(id, &observed.flows, rows::flows)?,
                 Table::Transport => split(id, &observed.transport, transport::transport)?,
+                Table::LoadBalancing => {
+                    split(id, &observed.load_balancing, balance::load_balancing)?
+                }
             };
             batches.insert(table, parts);
         }

@@ -17,6 +17,7 @@
 //!
 //! [`Observations`]: crate::sim::observe::Observations
 
+mod balance;
 mod chunk;
 mod compare;
 mod dataset;

@@ -8,8 +8,8 @@ use crate::record::chunk::JobRecord;
 use crate::record::schema::StoredTable;
 use crate::record::{RecordError, Result};
 use crate::sim::observe::{
-    BuffId, DropReason, DropRow, End, FlowRow, Occupancy, PfcRow, PortBufferRow, PortCounterRow,
-    Side, SwitchBuff, SwitchBufferRow, Totals,
+    BuffId, DropReason, DropRow, End, FlowRow, HeldPort, Occupancy, PfcRow, PortBufferRow,
+    PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals,
 };
 use crate::sweep::plan::JobId;
 use arrow::array::{
@@ -27,10 +27,13 @@ pub(super) fn port_buffers(job: JobId, rows: &[PortBufferRow]) -> Result<RecordB
     columns.small("node_id", |r| r.node)?;
     columns.small("ifid", |r| r.port)?;
     columns.word("uldl", &SIDES, |r| side(r.side));
-    columns.word("buff_id", &["ingressUsage", "egressQueue", "hdrm"], |r| match r.buff {
+    let words = ["ingressUsage", "egressQueue", "hdrm", "shared", "reserve"];
+    columns.word("buff_id", &words, |r| match r.buff {
         BuffId::Ingress => 0,
         BuffId::Egress => 1,
         BuffId::Headroom => 2,
+        BuffId::Shared => 3,
+        BuffId::Reserve => 4,
     });
     columns.small("pool_num", |r| u32::from(r.pool))?;
     columns.occupancy(|r| &r.occupancy)?;
@@ -169,6 +172,7 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
     columns.total("drops_egress_pool", |t| Some(t.drops[3]))?;
     columns.total("drops_trim_failed", |t| Some(t.drops[4]))?;
     columns.total("drops_nic_receive_pool", |t| Some(t.drops[5]))?;
+    columns.total("drops_ingress_admission", |t| Some(t.drops[6]))?;
     columns.total("dropped_bytes", |t| Some(t.dropped_bytes))?;
     columns.total("first_drop_ps", |t| t.first_drop)?;
     columns.total("drops_without_pause", |t| Some(t.drops_without_pause))?;
@@ -184,6 +188,9 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
         quotient(t.paused_sum, u128::from(t.paused_pairs) * u128::from(t.measured))
     });
     columns.total("stuck_pauses", |t| Some(t.stuck_pauses))?;
+    columns.total("deadlock_ps", |t| t.deadlock)?;
+    let circles = records.iter().map(|r| r.totals.as_ref().and_then(deadlock_ports));
+    columns.push("deadlock_ports", Arc::new(circles.collect::<StringArray>()));
     columns.total("ecn_marks", |t| Some(t.ecn_marks))?;
     columns.total("trims", |t| Some(t.trims))?;
     columns.total("trim_cut_bytes", |t| Some(t.trim_cut_bytes))?;
@@ -296,7 +303,7 @@ impl<'a, T> Columns<'a, T> {
         Ok(())
     }
 
-    fn push(&mut self, column: &'static str, values: ArrayRef) {
+    pub(super) fn push(&mut self, column: &'static str, values: ArrayRef) {
         debug_assert_eq!(self.table.columns()[self.filled.len()].name, column);
         self.filled.push(values);
     }
@@ -341,7 +348,15 @@ fn end_name(end: End) -> &'static str {
         End::Duration => "duration",
         End::Drained => "drained",
         End::EventBudget => "budget",
+        End::Deadlock => "deadlock",
     }
+}
+
+/// The ports of a circle of pauses: `33:4:1,34:2:1`.
+fn deadlock_ports(totals: &Totals) -> Option<String> {
+    totals.deadlock?;
+    let named = |held: &HeldPort| format!("{}:{}:{}", held.node, held.port, held.tc);
+    Some(totals.deadlock_ports.iter().map(named).collect::<Vec<_>>().join(","))
 }
 
 /// Bits over time, bit/s.

@@ -4,6 +4,7 @@
 //! order or a meaning raises [`SCHEMA_VERSION`]: readers take many files as one table and refuse
 //! a mix. Every integer is signed, because notebooks subtract.
 
+use super::balance::LOAD_BALANCING;
 use super::transport::TRANSPORT;
 use crate::scenario::Table;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -11,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// Version of all layouts together; a dataset has one.
-pub const SCHEMA_VERSION: u64 = 2;
+pub const SCHEMA_VERSION: u64 = 3;
 
 /// A table of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +35,8 @@ pub enum StoredTable {
     Flows,
     /// Counters of transports per NIC.
     Transport,
+    /// What members of equal-cost sets carried.
+    LoadBalancing,
     /// Wall time of every job; differs from run to run.
     Timings,
     /// One row a run; differs from run to run.
@@ -51,13 +54,14 @@ impl From<Table> for StoredTable {
             Table::PortCounters => StoredTable::PortCounters,
             Table::Flows => StoredTable::Flows,
             Table::Transport => StoredTable::Transport,
+            Table::LoadBalancing => StoredTable::LoadBalancing,
         }
     }
 }
 
 impl StoredTable {
     /// Every table.
-    pub const ALL: [StoredTable; 11] = [
+    pub const ALL: [StoredTable; 12] = [
         StoredTable::Points,
         StoredTable::Jobs,
         StoredTable::PortBuffers,
@@ -67,6 +71,7 @@ impl StoredTable {
         StoredTable::PortCounters,
         StoredTable::Flows,
         StoredTable::Transport,
+        StoredTable::LoadBalancing,
         StoredTable::Timings,
         StoredTable::Provenance,
     ];
@@ -83,6 +88,7 @@ impl StoredTable {
             StoredTable::PortCounters => "port_counters",
             StoredTable::Flows => "flows",
             StoredTable::Transport => "transport",
+            StoredTable::LoadBalancing => "load_balancing",
             StoredTable::Timings => "timings",
             StoredTable::Provenance => "provenance",
         }
@@ -100,6 +106,7 @@ impl StoredTable {
             StoredTable::PortCounters => PORT_COUNTERS,
             StoredTable::Flows => FLOWS,
             StoredTable::Transport => TRANSPORT,
+            StoredTable::LoadBalancing => LOAD_BALANCING,
             StoredTable::Timings => TIMINGS,
             StoredTable::Provenance => PROVENANCE,
         }
@@ -223,7 +230,7 @@ pub(super) const fn walk(
     column(Kind::Walk64, name, unit, description)
 }
 
-const fn small(name: &'static str, description: &'static str) -> Column {
+pub(super) const fn small(name: &'static str, description: &'static str) -> Column {
     column(Kind::Int32, name, "1", description)
 }
 
@@ -235,7 +242,7 @@ pub(super) const fn float(
     column(Kind::Float64, name, unit, description)
 }
 
-const fn word(name: &'static str, description: &'static str) -> Column {
+pub(super) const fn word(name: &'static str, description: &'static str) -> Column {
     column(Kind::Word, name, "", description)
 }
 
@@ -269,7 +276,7 @@ const JOBS: &[Column] = &[
     int("seed", "1", "seed of the sweep"),
     word("status", "ok, infeasible, failed, budget or quarantined"),
     text("reason", "why the status is not ok").or_null(),
-    word("end", "what ended the job: duration, drained or budget").or_null(),
+    word("end", "what ended the job: duration, drained, deadlock or budget").or_null(),
     result("end_ps", "ps", "simulated time at the end"),
     result("measured_ps", "ps", "measured time: end less warm-up"),
     result("drops", "1", "packets dropped"),
@@ -279,6 +286,7 @@ const JOBS: &[Column] = &[
     result("drops_egress_pool", "1", "packets dropped: pool full at egress"),
     result("drops_trim_failed", "1", "packets dropped: no room for the trimmed packet"),
     result("drops_nic_receive_pool", "1", "packets dropped: receive pool of a NIC full"),
+    result("drops_ingress_admission", "1", "packets dropped: over the ingress threshold"),
     result("dropped_bytes", "B", "charged bytes dropped"),
     result("first_drop_ps", "ps", "time of the first drop; null: none"),
     result(
@@ -308,6 +316,8 @@ const JOBS: &[Column] = &[
         "1",
         "port and pool pairs paused at the end with nothing of theirs inside",
     ),
+    result("deadlock_ps", "ps", "when pauses were found to wait for one another; null: never"),
+    text("deadlock_ports", "the held ports and classes in that circle, as node:ifid:tc").or_null(),
     result("ecn_marks", "1", "packets newly marked CE"),
     result("trims", "1", "packets trimmed"),
     result("trim_cut_bytes", "B", "charged bytes taken off by trimming"),
@@ -343,7 +353,10 @@ const PORT_BUFFERS: &[Column] = &[
     NODE_ID,
     IFID,
     ULDL,
-    word("buff_id", "counter: ingressUsage, egressQueue or hdrm"),
+    word(
+        "buff_id",
+        "counter: ingressUsage, egressQueue or hdrm; of models with reserves also shared and reserve",
+    ),
     POOL,
     int("buff_limit", "B", "what the occupancy is compared with"),
     walk("ivl_count", "1", "changes in the interval"),

@@ -4,7 +4,7 @@ use crate::record::StoredTable;
 use crate::scenario::Table;
 
 /// The tables of a job that may hold rows, in the order of their declaration.
-const ALL: [Table; 8] = [
+const ALL: [Table; 9] = [
     Table::Jobs,
     Table::PortBuffers,
     Table::SwitchBuffers,
@@ -13,11 +13,12 @@ const ALL: [Table; 8] = [
     Table::PortCounters,
     Table::Flows,
     Table::Transport,
+    Table::LoadBalancing,
 ];
 
 /// A set of [`Table`]s. Written as their names with commas, in the order of declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TableSet(u8);
+pub struct TableSet(u16);
 
 impl TableSet {
     /// Every table a job may leave rows in.
@@ -76,7 +77,7 @@ impl FromIterator<Table> for TableSet {
     }
 }
 
-fn bit(table: Table) -> u8 {
+fn bit(table: Table) -> u16 {
     1 << table as u8
 }
 

@@ -7,7 +7,7 @@ use super::recorder::{Asked, JobSource};
 use crate::record::StoredTable;
 use crate::scenario::links::Outline;
 use crate::scenario::startup::{CLASSES, Startup};
-use crate::scenario::{Scenario, Table};
+use crate::scenario::{Scenario, Table, Topology};
 use std::collections::BTreeMap;
 
 /// Jobs looked at; more are scaled from an even sample.
@@ -26,7 +26,8 @@ pub fn rows_at_most(scenario: &Scenario) -> BTreeMap<StoredTable, f64> {
     for kind in outline.switch_kinds() {
         let (count, width) = (kind.count as f64, f64::from(kind.ports()));
         ports += count * width;
-        if let Ok(startup) = Startup::new(&scenario.switch, kind.ports()) {
+        let switch = scenario.switch.of_tier(kind.tier.settings());
+        if let Ok(startup) = Startup::new(&switch, kind.ports()) {
             let pools = || startup.pools.iter().flatten();
             let headrooms = pools().filter(|pool| pool.priority_group != 0).count();
             port_counters += count * width * (2 * pools().count() + headrooms) as f64;
@@ -43,6 +44,11 @@ pub fn rows_at_most(scenario: &Scenario) -> BTreeMap<StoredTable, f64> {
             Table::PortCounters => (ports + hosts) * intervals,
             Table::Transport if scenario.nic.model.is_reactive() => hosts * intervals,
             Table::Transport => continue,
+            // In a tree every port is in one set at most.
+            Table::LoadBalancing if !matches!(scenario.topology, Topology::Explicit(_)) => {
+                ports * intervals
+            }
+            Table::LoadBalancing => continue,
             Table::Drops | Table::Flows => continue,
         };
         rows.insert(StoredTable::from(table), at_most);

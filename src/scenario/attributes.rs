@@ -3,9 +3,12 @@
 //! Owns names, kinds, units, ranges, defaults and meanings, in one place: the planner reads
 //! values by it, `attributes` and `schema` print it. Refuses to read values itself.
 
+mod buffers;
 mod nic;
 mod run;
 mod switch;
+mod tiers;
+mod topology;
 mod traffic;
 
 use std::sync::LazyLock;
@@ -41,7 +44,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub struct Attribute {
     /// Path in the scenario: `switch.SharedBufferManager.HeadRoomPerPortLimit`; `[]` stands for a
-    /// place in a list and `*` for a host number: `traffic[].bytes`, `nic.hosts.*.receive_rate`.
+    /// place in a list and `*` for a host number or a tier: `traffic[].bytes`,
+    /// `nic.hosts.*.receive_rate`, `switch.tiers.*.EcnHandler.EnableEcn`.
     pub path: &'static str,
     /// What its value is.
     pub kind: Kind,
@@ -54,6 +58,9 @@ pub struct Attribute {
     /// Where it is read: which stage, pattern, topology or rule.
     pub read_at: &'static str,
 }
+
+/// The tiers of switches, which stand for `*` under `switch.tiers`.
+pub const TIERS: &[&str] = &["leaf", "aggregation", "spine"];
 
 /// A row of the table; a function so that the rows read as a table.
 const fn attribute(
@@ -103,10 +110,17 @@ impl Attribute {
         self.path.rsplit('.').next().unwrap_or(self.path)
     }
 
-    /// Whether the key overrides a more general one at a single host or flow; such a key never
-    /// makes the general one's trailing name ambiguous.
+    /// Whether the key overrides a more general one at a single host, tier, link or flow; such a
+    /// key never makes the general one's trailing name ambiguous.
     fn overrides(&self) -> bool {
-        self.path.starts_with("nic.hosts.") || self.path.starts_with("traffic[].flows[]")
+        const OVERRIDES: [&str; 5] = [
+            "nic.hosts.",
+            "switch.tiers.",
+            "topology.nodes[]",
+            "topology.links[]",
+            "traffic[].flows[]",
+        ];
+        OVERRIDES.iter().any(|start| self.path.starts_with(start))
     }
 }
 
@@ -115,13 +129,17 @@ pub fn all() -> &'static [Attribute] {
     static ALL: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
         [
             run::BEFORE,
+            topology::TOPOLOGY,
             switch::SWITCH,
+            buffers::BUFFERS,
+            tiers::tiers(),
             nic::NIC,
             nic::port::PORT,
             nic::pds::PDS,
             nic::nscc::NSCC,
             nic::roce::ROCE,
             nic::window::WINDOW,
+            nic::hpcc::HPCC,
             traffic::TRAFFIC,
             run::AFTER,
         ]
@@ -132,8 +150,8 @@ pub fn all() -> &'static [Attribute] {
 
 /// The attributes a name can stand for: the one with this path, or all whose path ends in it.
 ///
-/// Numbers in a path match their place holder: `traffic[0].bytes` is `traffic[].bytes` and
-/// `nic.hosts.3.receive_rate` is `nic.hosts.*.receive_rate`.
+/// Numbers and tiers in a path match their place holder: `traffic[0].bytes` is `traffic[].bytes`
+/// and `nic.hosts.3.receive_rate` is `nic.hosts.*.receive_rate`.
 pub fn candidates(name: &str) -> Vec<&'static Attribute> {
     let wanted = place_holders(name);
     if wanted.is_empty() {
@@ -172,7 +190,12 @@ pub fn nearest(name: &str) -> Vec<&'static str> {
     let by_path = wanted.contains('.');
     let mut scored: Vec<(f64, &'static str)> = all()
         .iter()
-        .filter(|a| !a.overrides() || wanted.starts_with("nic.hosts") || wanted.contains("flows["))
+        .filter(|a| {
+            let own = ["nic.hosts", "switch.tiers", "topology."].iter();
+            !a.overrides()
+                || own.into_iter().any(|start| wanted.starts_with(start))
+                || wanted.contains("flows[")
+        })
         .map(|a| {
             let short = a.name();
             let shown = if by_path || find(short).is_none() { a.path } else { short };
@@ -193,7 +216,8 @@ fn place_holders(name: &str) -> String {
         .enumerate()
         .map(|(at, part)| {
             let number = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-            if number && at > 0 {
+            let tier = at == 2 && name.starts_with("switch.tiers.") && TIERS.contains(&part);
+            if number && at > 0 || tier {
                 return "*".to_owned();
             }
             match part.split_once('[') {

@@ -7,14 +7,15 @@
 
 mod limits;
 mod nic;
+mod ns3;
 mod switch;
 mod traffic;
 mod warnings;
 
-use super::Scenario;
-use super::links::{LinkKind, Outline, SwitchKind, Tier};
+use super::links::{Outline, SwitchKind};
 use super::offered::Offered;
 use super::startup::Startup;
+use super::{Scenario, SwitchModel};
 use crate::units::Ps;
 use std::fmt;
 
@@ -107,23 +108,19 @@ pub struct Started {
     pub startup: Startup,
 }
 
-/// The links a kind of switch has.
-pub fn links_of(outline: &Outline, kind: &SwitchKind) -> Vec<LinkKind> {
-    match kind.tier {
-        Tier::Single => vec![outline.host_links],
-        Tier::Leaf => std::iter::once(outline.host_links).chain(outline.fabric_links).collect(),
-        Tier::Spine => outline.fabric_links.into_iter().collect(),
-    }
-}
-
 /// Checks a scenario against every rule.
 ///
 /// Never panics, whatever the scenario holds. At most 50 refusals and 50 warnings are kept.
 pub fn check(scenario: &Scenario) -> Report {
     let offered = Offered::new(scenario);
     let (mut report, started) = refuse(scenario, &offered);
-    if let Some((outline, started)) = started {
-        warnings::check(scenario, &outline, &started, &offered, &mut report);
+    if let Some(started) = started {
+        match scenario.switch.model {
+            SwitchModel::Scala => warnings::check(scenario, &started, &offered, &mut report),
+            SwitchModel::Hpcc | SwitchModel::Ns3Datacenter => {
+                ns3::warn(scenario, &started, &offered, &mut report);
+            }
+        }
     }
     report
 }
@@ -135,7 +132,7 @@ pub fn refusals(scenario: &Scenario) -> Vec<Finding> {
 }
 
 /// Everything that can refuse, and the switches if they start.
-fn refuse(scenario: &Scenario, offered: &Offered) -> (Report, Option<(Outline, Vec<Started>)>) {
+fn refuse(scenario: &Scenario, offered: &Offered) -> (Report, Option<Vec<Started>>) {
     let mut report = Report::default();
     limits::check(scenario, &mut report);
     let outline = match Outline::new(scenario) {
@@ -156,7 +153,7 @@ fn refuse(scenario: &Scenario, offered: &Offered) -> (Report, Option<(Outline, V
     let started = switch::check(scenario, outline.as_ref(), offered, &mut report);
     nic::check(scenario, outline.as_ref(), offered, &mut report);
     traffic::check(scenario, outline.as_ref(), &mut report);
-    (report, outline.zip(started))
+    (report, started)
 }
 
 #[cfg(test)]

@@ -5,14 +5,15 @@
 //! only says it.
 
 mod nics;
+mod queues;
 mod summary;
 
-use super::check::{Finding, Started, check, links_of};
+use super::check::{Finding, Started, check};
 use super::links::{LinkKind, Outline, pause_time};
 use super::offered::{Offered, classes};
 use super::sizing::{Condition, Sizing, guideline};
 use super::startup::{LimitForm, Startup};
-use super::{Role, Scenario};
+use super::{Role, Scenario, Switch, SwitchModel};
 use crate::units::{BitRate, Ps, thousands};
 use std::fmt::{self, Write};
 
@@ -27,10 +28,15 @@ pub fn inspect(scenario: &Scenario) -> String {
         page.links(&outline, &offered);
         for kind in outline.switch_kinds() {
             // A switch that does not start is explained among the refusals.
-            if let Ok(startup) = Startup::new(&scenario.switch, kind.ports()) {
-                let started = Started { kind, startup };
-                page.stages(scenario, &started);
-                page.sizing(&started, &links_of(&outline, &kind), &offered);
+            let switch = scenario.switch.of_tier(kind.tier.settings());
+            if let Ok(startup) = Startup::new(&switch, kind.ports()) {
+                let started = Started { kind: kind.clone(), startup };
+                if switch.model == SwitchModel::Scala {
+                    page.stages(&switch, &started);
+                    page.sizing(&started, &kind.links, &offered);
+                } else {
+                    page.queues(scenario, &started, &kind.links, outline.host_links.rate);
+                }
             }
         }
     }
@@ -101,10 +107,9 @@ impl Page {
             plural(outline.link_count(), "link"),
             size(offered.largest_packet())
         ));
-        let lower = outline.lower.tier.name();
-        self.link_kind(&format!("host to {lower}"), &outline.host_links, offered);
-        if let Some(fabric) = &outline.fabric_links {
-            self.link_kind("leaf to spine", fabric, offered);
+        for layer in &outline.layers {
+            let name = format!("{} to {}", layer.lower, layer.upper);
+            self.link_kind(&name, &layer.links, offered);
         }
     }
 
@@ -124,9 +129,9 @@ impl Page {
         ));
     }
 
-    fn stages(&mut self, scenario: &Scenario, started: &Started) {
+    fn stages(&mut self, switch: &Switch, started: &Started) {
         let (kind, s) = (&started.kind, &started.startup);
-        let buffer = &scenario.switch.shared_buffer_manager;
+        let buffer = &switch.shared_buffer_manager;
         self.title(format!(
             "{} of {}: {} down, {} up",
             plural(kind.count, kind.tier.name()),
@@ -165,7 +170,7 @@ impl Page {
         }
         self.line("  3. Classes");
         self.classes(s);
-        self.limits(scenario, s);
+        self.limits(switch, s);
         self.line("  5. PFC");
         if s.lossless == 0 {
             self.line("     no lossless class: nothing is paused");
@@ -204,8 +209,8 @@ impl Page {
         }
     }
 
-    fn limits(&mut self, scenario: &Scenario, s: &Startup) {
-        let buffer = &scenario.switch.shared_buffer_manager;
+    fn limits(&mut self, switch: &Switch, s: &Startup) {
+        let buffer = &switch.shared_buffer_manager;
         self.line("  4. Egress limit of a lossy queue");
         self.line(match s.limit {
             LimitForm::Alpha(alpha) => {
@@ -235,7 +240,7 @@ impl Page {
                 format!("     UETPolicyEnabled: {cap}; 1.5 times that for trimmable retransmits")
             }
         });
-        let marks = if scenario.switch.ecn_handler.enable_ecn { "" } else { " (EnableEcn is off)" };
+        let marks = if switch.ecn_handler.enable_ecn { "" } else { " (EnableEcn is off)" };
         for (number, pool) in s.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
             self.line(format!(

@@ -19,21 +19,24 @@ pub mod schema;
 pub mod sizing;
 pub mod startup;
 mod switch;
+mod tiers;
 mod topology;
 mod traffic;
 
 pub use check::{Finding, Report, check, refusals};
 pub use collective::{Algorithm, Collective, Fault, Operation, Transfers};
 pub use nic::{
-    Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicBlock, NicModel, OwnHostLink,
-    QueueScheduling, Roce, roce, uet, window,
+    Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicBlock, NicModel,
+    OwnHostLink, QueueScheduling, Roce, roce, uet, window,
 };
 pub use record::{Budget, Record, Table};
 pub use switch::{
-    EcmpHashMethod, EcnHandler, Flowlet, Interface, LoadBalancingMethod, Medium, NetworkInterface,
-    PacketTrimmer, SharedBufferManager, Switch, SwitchModel,
+    BufferAlgorithm, DatacenterBuffer, EcmpHashMethod, EcnHandler, EcnMaps, Flowlet, HpccBuffer,
+    Interface, LoadBalancingMethod, Marks, Medium, NetworkInterface, PacketTrimmer,
+    SharedBufferManager, Switch, SwitchModel,
 };
-pub use topology::Topology;
+pub use tiers::{TierBuffer, TierEcn, TierFlowlet, TierSwitch, TierTrimmer};
+pub use topology::{Explicit, FatTree, LinkEntry, NodeEntry, NodeKind, TierName, Topology};
 pub use traffic::{
     AllToAll, Burst, Common, FlowEntry, Flows, Incast, OnOff, Permutation, Ring, RingSteps, Role,
     Sizes, Trace, Traffic, Uniform,
@@ -52,6 +55,9 @@ pub struct Scenario {
     /// What ends the job.
     #[serde(default)]
     pub until: Until,
+    /// The job ends where pauses are found to wait for one another in a circle.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_on_deadlock: bool,
     /// Simulated time left out of the statistics of the `jobs` table.
     #[serde(default)]
     pub warm_up: Ps,

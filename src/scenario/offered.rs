@@ -6,7 +6,7 @@
 
 use super::nic::Packets;
 use super::traffic::{Common, FlowEntry, Role, Traffic};
-use super::{RingSteps, Scenario};
+use super::{NicModel, RingSteps, Scenario};
 
 /// Smallest number of bytes a packet is charged.
 pub const MIN_CHARGE: u64 = 46;
@@ -171,6 +171,11 @@ impl Sender<'_> {
     /// What reactive NICs send because of data.
     fn answer(&self, offered: &mut Offered, entry: usize) {
         let Some(own) = &self.packets else { return };
+        let nic = &self.scenario.nic;
+        if nic.model == NicModel::Hpcc && !nic.hpcc.ack_high_prio {
+            // Answers are in their data's class, and smaller.
+            return;
+        }
         let switch = &self.scenario.switch;
         let uet = switch.shared_buffer_manager.uet_policy_enabled;
         let class = if uet { Role::Control.class() } else { own.control_class };

@@ -23,6 +23,8 @@ pub enum Table {
     Flows,
     /// Counters of transports per NIC.
     Transport,
+    /// What each member of an equal-cost set carried.
+    LoadBalancing,
 }
 
 /// What a job records.

@@ -105,6 +105,9 @@ fn ignored() -> Value {
     json!({"^x-": true})
 }
 
+/// Whole paths that go through a list, a host's number or a tier.
+const PLACES: &str = r"^(traffic\[[0-9]*\]|topology\.(nodes|links)\[[0-9]+\]|nic\.hosts\.[0-9]+|switch\.tiers\.[a-z]+)";
+
 /// A scenario, or a part of one: nested keys, whole paths, and names that are unique.
 fn scenario(nested: &Value) -> Value {
     let mut schema = nested.clone();
@@ -113,8 +116,7 @@ fn scenario(nested: &Value) -> Value {
             properties.entry(name).or_insert_with(|| leaf(attribute));
         }
     }
-    // Whole paths that go through a list or a host's number.
-    schema["patternProperties"]["^(traffic\\[[0-9]*\\]|nic\\.hosts\\.[0-9]+)"] = json!(true);
+    schema["patternProperties"][PLACES] = json!(true);
     schema
 }
 
@@ -204,7 +206,7 @@ fn nested() -> Value {
         put(&mut root, &parts, attribute);
     }
     by_word(&mut root["properties"]["topology"], "kind", |a, kind| {
-        a.path.starts_with("topology.") && (a.name() == "kind" || a.read_at.contains(kind))
+        a.path.starts_with("topology.") && (a.path == "topology.kind" || a.read_at.contains(kind))
     });
     by_word(&mut root["properties"]["traffic"]["items"], "pattern", |a, pattern| {
         let read = |word: &str| word == pattern || word == "every pattern";
@@ -224,6 +226,11 @@ fn branch() -> Value {
     })
 }
 
+/// Keys that are numbers.
+const NUMBER: &str = "^[0-9]+$";
+/// Keys that are tiers.
+const TIER: &str = "^(leaf|aggregation|spine)$";
+
 /// Puts an attribute at the end of its path, making the objects and lists on the way.
 fn put(parent: &mut Value, parts: &[&str], attribute: &Attribute) {
     let Some((first, rest)) = parts.split_first() else { return };
@@ -232,7 +239,8 @@ fn put(parent: &mut Value, parts: &[&str], attribute: &Attribute) {
         return;
     }
     let child = if *first == "*" {
-        &mut parent["patternProperties"]["^[0-9]+$"]
+        let keys = if attribute.path.starts_with("switch.tiers.") { TIER } else { NUMBER };
+        &mut parent["patternProperties"][keys]
     } else if let Some(list) = first.strip_suffix("[]") {
         let list = &mut parent["properties"][list];
         if list.is_null() {
@@ -260,7 +268,12 @@ fn by_word(object: &mut Value, key: &str, reads: impl Fn(&Attribute, &str) -> bo
             let allowed: Vec<&str> = attributes::all()
                 .iter()
                 .filter(|a| reads(a, word))
-                .map(|a| if a.path.contains("flows[]") { "flows" } else { a.name() })
+                .map(|a| {
+                    let list = ["flows", "nodes", "links"]
+                        .into_iter()
+                        .find(|list| a.path.contains(&format!(".{list}[].")));
+                    list.unwrap_or_else(|| a.name())
+                })
                 .collect();
             json!({
                 "if": {"properties": {key: {"const": word}}, "required": [key]},
@@ -330,7 +343,8 @@ mod tests {
         let mut here = &schema["$defs"]["scenario"];
         for part in path.split('.') {
             here = match part.strip_suffix("[]") {
-                _ if part == "*" => &here["patternProperties"]["^[0-9]+$"],
+                _ if part == "*" && path.contains(".tiers.") => &here["patternProperties"][TIER],
+                _ if part == "*" => &here["patternProperties"][NUMBER],
                 Some(list) => &here["properties"][list]["items"],
                 None => &here["properties"][part],
             };

@@ -4,7 +4,9 @@
 //! switch's settings and its number of connected ports. Refuses settings no switch could start
 //! with. Knows nothing of links, traffic or time.
 
-use super::switch::{SharedBufferManager, Switch};
+mod ns3;
+
+use super::switch::{SharedBufferManager, Switch, SwitchModel};
 use crate::units::{Bytes, thousands};
 use thiserror::Error;
 
@@ -190,6 +192,9 @@ impl Startup {
         let buffer = &switch.shared_buffer_manager;
         if ports == 0 {
             return Err(StartupProblem::NoPorts.into());
+        }
+        if switch.model != SwitchModel::Scala {
+            return Ok(ns3::start(switch, ports));
         }
         let (uet, trimming) = (buffer.uet_policy_enabled, switch.packet_trimmer.trimming_enabled);
         let (total_headroom, sizing_total) = headroom(buffer, ports)?;

@@ -1,8 +1,19 @@
 //! Settings of a switch, under their documented names.
 
+mod datacenter;
+mod hpcc;
+mod marks;
+
+pub use datacenter::{BufferAlgorithm, DatacenterBuffer};
+pub use hpcc::HpccBuffer;
+pub use marks::{EcnMaps, Marks};
+
+use super::tiers::TierSwitch;
+use super::topology::TierName;
 use super::traffic::Role;
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Which buffer model a switch runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -11,6 +22,21 @@ pub enum SwitchModel {
     /// The documented Scala switch.
     #[default]
     Scala,
+    /// The `SwitchMmu` of HPCC's ns-3 code.
+    Hpcc,
+    /// The `SwitchMmu` of ns3-datacenter.
+    Ns3Datacenter,
+}
+
+impl SwitchModel {
+    /// Its name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            SwitchModel::Scala => "scala",
+            SwitchModel::Hpcc => "hpcc",
+            SwitchModel::Ns3Datacenter => "ns3-datacenter",
+        }
+    }
 }
 
 /// How a flow's identity picks a member of an equal-cost set.
@@ -231,6 +257,15 @@ pub struct Switch {
     pub packet_trimmer: PacketTrimmer,
     #[serde(rename = "LoadBalancingFlowlet")]
     pub load_balancing_flowlet: Flowlet,
+    #[serde(rename = "HPCC", skip_serializing_if = "HpccBuffer::is_usual")]
+    pub hpcc: HpccBuffer,
+    #[serde(rename = "Ns3Datacenter", skip_serializing_if = "DatacenterBuffer::is_usual")]
+    pub datacenter: DatacenterBuffer,
+    #[serde(rename = "EcnMaps", skip_serializing_if = "EcnMaps::is_usual")]
+    pub ecn_maps: EcnMaps,
+    /// What differs at the switches of a tier.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<TierName, TierSwitch>,
 }
 
 impl Default for Switch {
@@ -247,6 +282,10 @@ impl Default for Switch {
             ecn_handler: EcnHandler::default(),
             packet_trimmer: PacketTrimmer::default(),
             load_balancing_flowlet: Flowlet::default(),
+            hpcc: HpccBuffer::default(),
+            datacenter: DatacenterBuffer::default(),
+            ecn_maps: EcnMaps::default(),
+            tiers: BTreeMap::new(),
         }
     }
 }

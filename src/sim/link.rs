@@ -12,21 +12,41 @@ pub struct Line {
     pub rate: u64,
     /// One-way propagation, ps.
     pub delay: u64,
-    /// Whole ps a byte takes, or 0 where it is not whole.
-    ps_per_byte: u64,
+    /// Whole ps a byte takes, or 0 where it is not whole or not what decides.
+    ps_per_byte: u32,
+    /// Times are cut down to whole ns.
+    whole_ns: bool,
 }
 
 impl Line {
     /// A line of a positive rate.
     pub fn new(rate: u64, delay: u64) -> Line {
         let whole = PS_PER_BYTE_AT_1BPS.is_multiple_of(rate);
-        Line { rate, delay, ps_per_byte: if whole { PS_PER_BYTE_AT_1BPS / rate } else { 0 } }
+        let ps_per_byte = if whole { PS_PER_BYTE_AT_1BPS / rate } else { 0 };
+        let ps_per_byte = u32::try_from(ps_per_byte).unwrap_or(0);
+        Line { rate, delay, ps_per_byte, whole_ns: false }
     }
 
-    /// Time to serialize `wire` bytes, ps, rounded up.
+    /// The same line with serialization times cut down to whole ns.
+    #[must_use]
+    pub fn in_whole_ns(self) -> Line {
+        Line { ps_per_byte: 0, whole_ns: true, ..self }
+    }
+
+    /// Time to serialize `wire` bytes, ps: rounded up, or cut down to whole ns.
     #[inline]
     pub fn serialize(&self, wire: u64) -> u64 {
-        if self.ps_per_byte != 0 { wire * self.ps_per_byte } else { spacing(wire, self.rate) }
+        match self.ps_per_byte {
+            0 => self.serialize_slowly(wire),
+            time => wire * u64::from(time),
+        }
+    }
+
+    fn serialize_slowly(&self, wire: u64) -> u64 {
+        match self.whole_ns {
+            false => spacing(wire, self.rate),
+            true => wire * (PS_PER_BYTE_AT_1BPS / 1_000) / self.rate * 1_000,
+        }
     }
 
     /// How long a pause of the full quanta lasts from its arrival, ps.
@@ -56,5 +76,14 @@ mod tests {
         assert_eq!(Line::new(400_000_000_000, 100_000).pause_time(), 83_984_800);
         // 62 B at 7 Gbps: 70,857.14… ps, rounded up.
         assert_eq!(Line::new(7_000_000_000, 0).serialize(62), 70_858);
+        // A byte takes more than 2^32 ps at 1 kbps.
+        assert_eq!(Line::new(1_000, 0).serialize(62), 62 * 8_000_000_000);
+    }
+
+    #[test]
+    fn whole_nanoseconds_are_cut_down() {
+        let line = Line::new(100_000_000_000, 0).in_whole_ns();
+        let times = [43, 60, 548, 1_048, 4_048].map(|wire| line.serialize(wire));
+        assert_eq!(times, [3_000, 4_000, 43_000, 83_000, 323_000]);
     }
 }

@@ -298,10 +298,16 @@ impl Extremes {
     }
 }
 
-/// Place of a counter among the gauges of ports: three a port and pool.
-#[inline]
-pub fn port_gauge(port: usize, pool: usize, stride: usize, buff: BuffId) -> usize {
-    (port * stride + pool) * 3 + buff as usize
+/// Place of a counter among the gauges of ports: `stride` pools a port, and so many counters of
+/// [`BuffId::ALL`] a pool.
+#[inline(always)]
+pub fn port_gauge(
+    port: usize,
+    pool: usize,
+    (stride, counters): (usize, usize),
+    buff: BuffId,
+) -> usize {
+    (port * stride + pool) * counters + buff as usize
 }
 
 #[cfg(test)]

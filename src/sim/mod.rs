@@ -18,13 +18,16 @@ pub mod traffic;
 
 pub use network::SimError;
 
-use crate::scenario::{Scenario, Table};
+use crate::scenario::links::{NetworkPlan, Outline};
+use crate::scenario::startup::Startup;
+use crate::scenario::{Marks, Scenario, SwitchModel, Table};
 use event::{EventList, WinnerTree};
+use link::Line;
 use meter::{Depth, Everything, Peaks, Ports};
 use network::{Network, Stop};
 use observe::Observations;
 use random::Seeds;
-use switch::buffer::Scala;
+use switch::buffer::{BufferManager, Datacenter, Hpcc, Scala};
 use traffic::Traces;
 
 /// Runs one job: the same scenario and seeds give the same bits on any machine.
@@ -42,22 +45,90 @@ pub fn run_with<E: EventList>(
     seeds: Seeds,
     traces: &Traces,
 ) -> Result<Observations, SimError> {
-    let record = &scenario.record;
-    if record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
-        run_at::<E, Everything>(scenario, seeds, traces)
-    } else if record.has(Table::PortBuffers) {
-        run_at::<E, Ports>(scenario, seeds, traces)
-    } else {
-        run_at::<E, Peaks>(scenario, seeds, traces)
-    }
+    let outline = Outline::new(scenario).map_err(SimError::Links)?;
+    network::fits(scenario, &outline)?;
+    run_plan::<E>(scenario, &outline.network(), seeds, traces)
 }
 
-fn run_at<E: EventList, D: Depth>(
+fn run_plan<E: EventList>(
     scenario: &Scenario,
+    plan: &NetworkPlan,
     seeds: Seeds,
     traces: &Traces,
 ) -> Result<Observations, SimError> {
-    let mut network = Network::<Scala, E, D>::new(scenario, &seeds, traces, Scala::new)?;
+    match scenario.switch.model {
+        SwitchModel::Scala => {
+            run_model::<Scala, E>(scenario, plan, seeds, traces, |startup, lines| {
+                Scala::new(startup, lines.len())
+            })
+        }
+        SwitchModel::Hpcc => {
+            let (marks, host_rate) = (|rate| marks(scenario, rate), host_rate(plan));
+            run_model::<Hpcc, E>(scenario, plan, seeds, traces, |_, lines| {
+                Hpcc::new(&scenario.switch.hpcc, lines, marks, host_rate)
+            })
+        }
+        SwitchModel::Ns3Datacenter => {
+            run_model::<Datacenter, E>(scenario, plan, seeds, traces, |_, lines| {
+                let marks = |rate| marks(scenario, rate);
+                Datacenter::new(&scenario.switch.datacenter, lines, marks)
+            })
+        }
+    }
+}
+
+/// As [`run`], on a layout in place of the one the scenario's topology describes.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_on(
+    scenario: &Scenario,
+    plan: &NetworkPlan,
+    seeds: Seeds,
+    traces: &Traces,
+) -> Result<Observations, SimError> {
+    run_plan::<WinnerTree>(scenario, plan, seeds, traces)
+}
+
+/// ECN thresholds of a port of a rate; a map without it, which checks refuse, marks nothing.
+fn marks(scenario: &Scenario, rate: u64) -> Marks {
+    scenario.switch.ecn_maps.marks(rate).unwrap_or(Marks::NONE)
+}
+
+/// Rate of the first host's link.
+fn host_rate(plan: &NetworkPlan) -> u64 {
+    plan.links.first().map_or(0, |link| link.rate)
+}
+
+fn run_model<M: BufferManager, E: EventList>(
+    scenario: &Scenario,
+    plan: &NetworkPlan,
+    seeds: Seeds,
+    traces: &Traces,
+    manager: impl Fn(&Startup, &[Line]) -> M,
+) -> Result<Observations, SimError> {
+    let record = &scenario.record;
+    // Models that few jobs run are built at two depths only: the third would be more code than it
+    // saves time.
+    let some = record.has(Table::PortBuffers) && M::OWN_FRAMES;
+    if some || record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
+        run_at::<M, E, Everything>(scenario, plan, seeds, traces, manager)
+    } else if record.has(Table::PortBuffers) && !M::OWN_FRAMES {
+        run_at::<M, E, Ports>(scenario, plan, seeds, traces, manager)
+    } else {
+        run_at::<M, E, Peaks>(scenario, plan, seeds, traces, manager)
+    }
+}
+
+fn run_at<M: BufferManager, E: EventList, D: Depth>(
+    scenario: &Scenario,
+    plan: &NetworkPlan,
+    seeds: Seeds,
+    traces: &Traces,
+    manager: impl Fn(&Startup, &[Line]) -> M,
+) -> Result<Observations, SimError> {
+    let mut network = Network::<M, E, D>::laid_out(scenario, plan, &seeds, traces, manager)?;
     let stop = network.run();
     Ok(network.finish(stop == Stop::Budget))
 }

@@ -6,6 +6,8 @@
 //! rest of their key.
 
 use super::nic::stats::NicStats;
+use super::switch::route::MemberStats;
+use std::sync::Arc;
 
 /// Everything one job leaves.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,6 +28,8 @@ pub struct Observations {
     pub flows: Vec<FlowRow>,
     /// Rows of `transport`.
     pub transport: Vec<TransportRow>,
+    /// Rows of `load_balancing`.
+    pub load_balancing: Vec<LoadBalancingRow>,
 }
 
 /// How a job ended.
@@ -38,6 +42,8 @@ pub enum End {
     Drained,
     /// The budget of events ran out.
     EventBudget,
+    /// Pauses wait for one another in a circle, and the job was to stop there.
+    Deadlock,
 }
 
 /// Which counter of a port and pool a row is about.
@@ -49,6 +55,16 @@ pub enum BuffId {
     Egress,
     /// Bytes in the port's headroom (`hdrm`).
     Headroom,
+    /// Of the ingress bytes, those beyond the queue's reserve (`shared`).
+    Shared,
+    /// Of the ingress bytes, those within the queue's reserve (`reserve`).
+    Reserve,
+}
+
+impl BuffId {
+    /// Every counter.
+    pub const ALL: [BuffId; 5] =
+        [BuffId::Ingress, BuffId::Egress, BuffId::Headroom, BuffId::Shared, BuffId::Reserve];
 }
 
 /// Why a packet was dropped.
@@ -66,17 +82,23 @@ pub enum DropReason {
     TrimFailed,
     /// The receiving NIC's pool was full.
     NicReceivePool,
+    /// Over the ingress threshold with no headroom left.
+    IngressAdmission,
 }
 
 impl DropReason {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+
     /// Every reason, in the order of their columns.
-    pub const ALL: [DropReason; 6] = [
+    pub const ALL: [DropReason; DropReason::COUNT] = [
         DropReason::IngressHeadroom,
         DropReason::IngressPool,
         DropReason::EgressQueueLimit,
         DropReason::EgressPool,
         DropReason::TrimFailed,
         DropReason::NicReceivePool,
+        DropReason::IngressAdmission,
     ];
 
     /// The documented name.
@@ -88,6 +110,7 @@ impl DropReason {
             DropReason::EgressPool => "egress_pool",
             DropReason::TrimFailed => "trim_failed",
             DropReason::NicReceivePool => "nic_receive_pool",
+            DropReason::IngressAdmission => "ingress_admission",
         }
     }
 }
@@ -323,9 +346,45 @@ pub struct TransportRow {
     pub rates: bool,
 }
 
+/// A row of `load_balancing`: a member of an equal-cost set, over one interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadBalancingRow {
+    /// End of the interval.
+    pub sim_time: u64,
+    /// Switch.
+    pub node: u32,
+    /// Place of the set among those of the switch that have several members.
+    pub group: u32,
+    /// The ports of the set, in order, with commas.
+    pub group_ports: Arc<str>,
+    /// How many they are.
+    pub group_size: u32,
+    /// Slots of the set's flow table; 0 where the hash alone chooses.
+    pub slots: u64,
+    /// Port of the member.
+    pub port: u32,
+    /// Running totals.
+    pub stats: MemberStats,
+    /// Running totals at the interval's start.
+    pub before: MemberStats,
+    /// Bytes of the whole set in the interval.
+    pub group_bytes: u64,
+}
+
+/// A switch port and class held by a pause that waits for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldPort {
+    /// Switch.
+    pub node: u32,
+    /// Port.
+    pub port: u32,
+    /// Traffic class.
+    pub tc: u8,
+}
+
 /// Headline results of a job. A warm-up is left out of everything but `end`, `end_time`,
-/// `flows_unfinished`, `stuck_pauses` and `events`; completed flows count by when they complete.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// `flows_unfinished`, `stuck_pauses`, the deadlock and `events`; completed flows count by when they complete.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Totals {
     /// How the job ended.
     pub end: End,
@@ -334,7 +393,7 @@ pub struct Totals {
     /// Measured time: end − warm-up.
     pub measured: u64,
     /// Packets dropped, by [`DropReason`] in the order of [`DropReason::ALL`].
-    pub drops: [u64; 6],
+    pub drops: [u64; DropReason::COUNT],
     /// Charged bytes dropped.
     pub dropped_bytes: u64,
     /// Time of the first drop.
@@ -359,6 +418,10 @@ pub struct Totals {
     pub paused_pairs: u64,
     /// Port and pool pairs paused at the end with no lossless byte of theirs inside.
     pub stuck_pauses: u64,
+    /// When pauses were first found to wait for one another in a circle.
+    pub deadlock: Option<u64>,
+    /// The held ports and classes that circle, in order.
+    pub deadlock_ports: Vec<HeldPort>,
     /// Packets newly marked CE.
     pub ecn_marks: u64,
     /// Packets trimmed.

@@ -191,6 +191,50 @@ pub struct PfcFrame {
     pub pause: bool,
 }
 
+/// How large frames are, to a buffer and on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Framing {
+    /// Charged for a packet beyond its IP bytes.
+    charge: u64,
+    /// The least a packet is charged.
+    least: u64,
+    /// On the wire beyond the IP bytes.
+    wire: u64,
+    /// A PFC frame on the wire.
+    pub pfc: u64,
+}
+
+impl Framing {
+    /// Ethernet with its frame check sequence; buffers are charged IP bytes.
+    pub const ETHERNET: Framing =
+        Framing { charge: 0, least: LEAST_CHARGE, wire: ETHERNET_BYTES, pfc: PFC_WIRE_BYTES };
+    /// That of HPCC's and ns3-datacenter's code: an Ethernet header, and the same size for buffer
+    /// and wire.
+    pub const NS3: Framing = Framing { charge: 14, least: 0, wire: 14, pfc: 43 };
+
+    /// Bytes a packet is charged to a buffer.
+    #[inline]
+    pub const fn charged(self, packet: Packet) -> u64 {
+        let bytes = (packet.rest & 0xffff) + self.charge;
+        if bytes < self.least { self.least } else { bytes }
+    }
+
+    /// Bytes on the wire of a packet of so many IP bytes.
+    #[inline]
+    pub const fn wire(self, ip: u64) -> u64 {
+        ip + self.wire
+    }
+
+    /// Bytes of a frame on the wire.
+    #[inline]
+    pub fn frame(self, frame: &Frame) -> u64 {
+        match frame {
+            Frame::Data(packet) => self.wire(packet.ip()),
+            Frame::Pfc(_) => self.pfc,
+        }
+    }
+}
+
 /// What a link carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {

@@ -16,11 +16,24 @@ const FIRST_WINDOW: f64 = 100.0;
 pub(crate) fn estimate(scenario: &Scenario) -> f64 {
     let hosts = scenario.topology.hosts() as f64;
     let (rate, hops) = match &scenario.topology {
-        Topology::SingleSwitch { rate, .. } => (rate, 1.0),
+        Topology::SingleSwitch { rate, .. } => (*rate, 1.0),
         Topology::LeafSpine { leaves, rate, .. } => {
             // One switch inside a leaf, three across.
             let leaves = f64::from((*leaves).max(1));
-            (rate, 1.0 / leaves + 3.0 * (leaves - 1.0) / leaves)
+            (*rate, 1.0 / leaves + 3.0 * (leaves - 1.0) / leaves)
+        }
+        Topology::FatTree(tree) => {
+            // One switch inside a leaf, three inside a pod, five across.
+            let half = tree.k.map(|k| k / 2);
+            let pods = f64::from(tree.pods.or(tree.k).unwrap_or(1).max(1));
+            let leaves = f64::from(tree.leaves_per_pod.or(half).unwrap_or(1).max(1));
+            let all = pods * leaves;
+            (tree.rate, 5.0 - 2.0 * leaves / all - 2.0 / all)
+        }
+        Topology::Explicit(own) => {
+            let tiers = own.nodes.iter().filter_map(|node| node.tier).max().unwrap_or_default();
+            let first = own.links.first().and_then(|link| link.rate);
+            (own.rate.or(first), 1.0 + 2.0 * f64::from(tiers as u8))
         }
     };
     let rate = rate.map_or(DEFAULT_RATE, |r| r.0 as f64);

@@ -90,8 +90,10 @@ pub(crate) struct Branch {
     children: BTreeMap<&'static str, Branch>,
     /// What stands at each place of a list here.
     each: Option<Box<Branch>>,
-    /// What stands under each number here.
+    /// What stands under each number, or each tier, here.
     any: Option<Box<Branch>>,
+    /// The keys under which it stands are tiers, not numbers.
+    tiers: bool,
     attribute: Option<&'static Attribute>,
 }
 
@@ -109,7 +111,8 @@ impl Branch {
     pub fn child(&self, key: &str) -> Option<&Branch> {
         self.children.get(key).or_else(|| {
             let number = !key.is_empty() && key.bytes().all(|b| b.is_ascii_digit());
-            self.any.as_deref().filter(|_| number)
+            let fits = if self.tiers { attributes::TIERS.contains(&key) } else { number };
+            self.any.as_deref().filter(|_| fits)
         })
     }
 
@@ -126,12 +129,13 @@ impl Branch {
 
     /// Keys here are numbers.
     pub fn numbered(&self) -> bool {
-        self.any.is_some()
+        self.any.is_some() && !self.tiers
     }
 
     /// The keys a mapping may have here.
     pub fn names(&self) -> Vec<&'static str> {
-        self.children.keys().copied().collect()
+        let tiers = attributes::TIERS.iter().filter(|_| self.tiers);
+        self.children.keys().chain(tiers).copied().collect()
     }
 }
 
@@ -145,7 +149,10 @@ pub(crate) fn root() -> &'static Branch {
             for part in attribute.path.split('.') {
                 let name = part.trim_end_matches("[]");
                 branch = match name {
-                    "*" => branch.any.get_or_insert_default(),
+                    "*" => {
+                        branch.tiers = attribute.path.starts_with("switch.tiers.");
+                        branch.any.get_or_insert_default()
+                    }
                     _ => branch.children.entry(name).or_default(),
                 };
                 for _ in 0..(part.len() - name.len()) / 2 {

@@ -91,6 +91,7 @@ fn scenario(case: &Value) -> Scenario {
     };
     Scenario {
         duration: Ps(n(&case["duration_ps"])),
+        stop_on_deadlock: false,
         until: Default::default(),
         warm_up: Ps(0),
         seed_streams: Default::default(),

@@ -3,6 +3,7 @@
 mod cli;
 mod golden;
 mod nics;
+mod ns3;
 mod oracle;
 mod sim_random;
 mod sim_worked;

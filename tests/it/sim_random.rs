@@ -85,12 +85,15 @@ fn differences(have: &Observations, want: &Observations) -> Vec<String> {
         rows("switch_buffers", &have.switch_buffers, &want.switch_buffers, |r| {
             (r.occupancy.sim_time, r.node, r.side, r.pool, r.buff)
         }),
+        rows("load_balancing", &have.load_balancing, &want.load_balancing, |r| {
+            (r.sim_time, r.node, r.group, r.port)
+        }),
     ]
     .into_iter()
     .flatten()
     .collect();
     // How many events a result took is the engine's own affair.
-    let totals = Totals { events: want.totals.events, ..have.totals };
+    let totals = Totals { events: want.totals.events, ..have.totals.clone() };
     if totals != want.totals {
         bad.push(format!("totals\n  have {totals:?}\n  want {:?}", want.totals));
     }
@@ -104,6 +107,7 @@ fn ordered(have: &Observations) -> bool {
         && have.port_counters.is_sorted_by_key(|r| (r.sim_time, r.node, r.port))
         && have.port_buffers.is_sorted_by_key(|r| (r.occupancy.sim_time, r.node, r.port))
         && have.switch_buffers.is_sorted_by_key(|r| (r.occupancy.sim_time, r.node))
+        && have.load_balancing.is_sorted_by_key(|r| (r.sim_time, r.node, r.group, r.port))
         && have.flows.is_sorted_by_key(|r| r.flow_id)
 }
 
@@ -154,7 +158,7 @@ proptest! {
         for tables in [
             vec![],
             vec![Table::Jobs, Table::PortBuffers],
-            vec![Table::PortCounters, Table::Drops],
+            vec![Table::PortCounters, Table::Drops, Table::LoadBalancing],
             vec![Table::Pfc, Table::Flows, Table::SwitchBuffers],
         ] {
             less.record.tables = tables;
@@ -163,7 +167,7 @@ proptest! {
                 if less.record.has(table) { rows } else { Observations::default() }
             };
             let want = Observations {
-                totals: full.totals,
+                totals: full.totals.clone(),
                 port_buffers: kept(Table::PortBuffers, full.clone()).port_buffers,
                 switch_buffers: kept(Table::SwitchBuffers, full.clone()).switch_buffers,
                 drops: kept(Table::Drops, full.clone()).drops,
@@ -171,6 +175,7 @@ proptest! {
                 port_counters: kept(Table::PortCounters, full.clone()).port_counters,
                 flows: kept(Table::Flows, full.clone()).flows,
                 transport: Vec::new(),
+                load_balancing: kept(Table::LoadBalancing, full.clone()).load_balancing,
             };
             prop_assert_eq!(part, want);
         }
@@ -190,8 +195,9 @@ fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
     };
     let leaves = match scenario.topology {
         Topology::LeafSpine { leaves, .. } => leaves,
-        Topology::SingleSwitch { .. } => 1,
+        _ => u32::MAX - hosts,
     };
+    let members = || o.load_balancing.iter().map(|r| r.stats);
     let spine = |node: u32| node >= hosts + leaves;
     let up = |c: &PortCounterRow| c.side == Side::Up;
     let mut all: Vec<(&str, bool)> = DropReason::ALL
@@ -227,6 +233,11 @@ fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
         ("flows stay unfinished", t.flows_unfinished > 0),
         ("it drains", t.end == End::Drained),
         ("it is cut short", scenario.until == Until::Drained && t.end == End::Duration),
+        ("pauses circle", t.deadlock.is_some()),
+        ("a circle ends the job", t.end == End::Deadlock),
+        ("a flowlet moves", members().any(|m| m.movements_in > 0)),
+        ("a paused member is passed over", members().any(|m| m.paused_skips > 0)),
+        ("a paused member is taken", members().any(|m| m.paused_selections > 0)),
         ("a warm-up hides something", o.drops.len() as u64 > 0 && t.first_drop.is_none()),
     ]);
     all

@@ -41,6 +41,7 @@ fn flow(src: u32, dst: u32, tc: u64, packets: u64) -> FlowEntry {
 fn scenario(duration: u64, flows: Vec<FlowEntry>) -> Scenario {
     Scenario {
         duration: Ps(duration),
+        stop_on_deadlock: false,
         until: Default::default(),
         warm_up: Ps(0),
         seed_streams: Default::default(),
@@ -104,7 +105,7 @@ fn packet_176_pauses_177_to_240_fill_the_headroom_and_241_is_dropped() {
     assert_eq!(counters(&o), [704_000, 4_000, 708_000]);
     let o = after(240);
     assert_eq!(counters(&o), [704_000, 256_000, 960_000]);
-    assert_eq!((o.totals.drops, o.totals.first_drop), ([0; 6], None));
+    assert_eq!((o.totals.drops, o.totals.first_drop), ([0; 7], None));
     let o = after(241);
     assert_eq!(counters(&o), [704_000, 256_000, 960_000]);
     assert_eq!(o.totals.drops, [1, 0, 0, 0, 0, 0]);
@@ -159,7 +160,7 @@ fn the_release_resumes_the_sender_on_departure_165() {
     assert_eq!(largest(&o, 1, 0, BuffId::Headroom), 256_000);
     assert_resume_on_departure(&s, released, 165);
     let o = observe(&s(60_000_000));
-    assert_eq!(o.totals.drops, [0; 6]);
+    assert_eq!(o.totals.drops, [0; 7]);
     assert_eq!(o.totals.resume_frames, 1 + 2);
     assert_eq!(o.flows[0].end, Some(departure(released, 240) + DELAY));
 }
@@ -183,7 +184,7 @@ fn pool_1_holds_the_pause_points_of_31_senders() {
         observe(&held(arrival(176) + 1, None, flows))
     };
     let fits = o(31);
-    assert_eq!((fits.totals.drops, fits.totals.peak_ingress), ([0; 6], 704_000));
+    assert_eq!((fits.totals.drops, fits.totals.peak_ingress), ([0; 7], 704_000));
     let full = o(32);
     // The senders run side by side, so all 32 fall short together: 5,580 packets fit, and with
     // nothing draining the other 52 are dropped, none of them after a pause.
@@ -264,7 +265,7 @@ fn the_packet_that_finds_its_queue_full_arrives_trimmed_before_the_one_ahead_of_
     let o = observe(&s);
     // Two packets fill the queue; the second of host 2 finds 4,000 B in transmission and the
     // second of host 1 ahead of it. Class 1 goes first: it is sent with the port's next frame.
-    assert_eq!((o.totals.trims, o.totals.trim_cut_bytes, o.totals.drops), (1, 3_954, [0; 6]));
+    assert_eq!((o.totals.trims, o.totals.trim_cut_bytes, o.totals.drops), (1, 3_954, [0; 7]));
     let end = arrival(3) + 62 * 20 + PACKET_TIME + DELAY;
     assert_eq!(end, 1_322_680);
     let ends: Vec<_> =

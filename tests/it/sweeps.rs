@@ -51,7 +51,7 @@ impl Answer {
 
     fn startup(&self) -> Startup {
         let outline = Outline::new(&self.scenario).expect("links");
-        Startup::new(&self.scenario.switch, outline.lower.ports()).expect("a switch that starts")
+        Startup::new(&self.scenario.switch, outline.kinds[0].ports()).expect("a switch that starts")
     }
 
     /// The three conditions of a lossless class.
@@ -146,10 +146,10 @@ fn the_preset_is_the_documented_default_switch() {
     let outline = Outline::new(&scenario).expect("links");
     let link = outline.host_links;
     assert_eq!((link.count, link.rate, link.delay), (128, 400_000_000_000, 500_000));
-    let startup = Startup::new(&scenario.switch, outline.lower.ports()).expect("it starts");
+    let startup = Startup::new(&scenario.switch, outline.kinds[0].ports()).expect("it starts");
     let sizes: Vec<u64> = startup.pools.iter().flatten().map(|pool| pool.size).collect();
     assert_eq!((startup.sizing_total, sizes), (223_232_000, vec![200_908_800, 22_323_200]));
-    assert_eq!(run(&scenario, &plan.jobs[0]).totals.drops, [0; 6]);
+    assert_eq!(run(&scenario, &plan.jobs[0]).totals.drops, [0; 7]);
 }
 
 #[test]

@@ -10,9 +10,10 @@ mod roundtrip;
 use crate::record::{ChunkWriter, Dataset, JobMeta, Outcome, Published, Result, TableSet};
 use crate::sim::nic::stats::{NicStats, Samples};
 use crate::sim::observe::{
-    BuffId, DropReason, DropRow, End, FlowRow, Observations, Occupancy, PfcRow, PortBufferRow,
-    PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals, TransportRow,
+    BuffId, DropReason, DropRow, End, FlowRow, HeldPort, LoadBalancingRow, Observations, Occupancy,
+    PfcRow, PortBufferRow, PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals, TransportRow,
 };
+use crate::sim::switch::route::MemberStats;
 use crate::sweep::plan::JobId;
 use crate::units::Ps;
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ pub(super) fn meta(job: u64, tables: &str, interval: u64) -> JobMeta {
 /// A few rows in every table, with values that tell jobs and intervals apart.
 pub(super) fn observed(job: u64, interval: u64) -> Observations {
     let ends = || (1..=INTERVALS).map(move |i| i * interval);
+    let before = MemberStats { bytes: 600, packets: 6, assignments: 2, ..Default::default() };
     let occupancy = |sim_time: u64, limit: u64| Occupancy {
         sim_time,
         length: interval,
@@ -53,7 +55,7 @@ pub(super) fn observed(job: u64, interval: u64) -> Observations {
             end: End::Drained,
             end_time: 5_000_000,
             measured: 4_000_000,
-            drops: [1, 2, 3, 4, 5, 6],
+            drops: [1, 2, 3, 4, 5, 6, 0],
             dropped_bytes: 21_000,
             first_drop: Some(job),
             paused_max: 1_000_000,
@@ -67,6 +69,11 @@ pub(super) fn observed(job: u64, interval: u64) -> Observations {
             flows_unfinished: 1,
             events: 10_000,
             packet_hops: 500,
+            deadlock: Some(3_000_000),
+            deadlock_ports: vec![
+                HeldPort { node: 9, port: 2, tc: 1 },
+                HeldPort { node: 10, port: 3, tc: 1 },
+            ],
             ..Totals::default()
         },
         port_buffers: ends()
@@ -159,6 +166,20 @@ pub(super) fn observed(job: u64, interval: u64) -> Observations {
                 received_ce: 2,
                 retransmitted: 3,
                 timeouts: 1,
+            })
+            .collect(),
+        load_balancing: ends()
+            .map(|sim_time| LoadBalancingRow {
+                sim_time,
+                node: 9,
+                group: 1,
+                group_ports: "4,5".into(),
+                group_size: 2,
+                slots: 512,
+                port: 5,
+                stats: MemberStats { bytes: 700, packets: 7, assignments: 3, ..before },
+                before,
+                group_bytes: 400,
             })
             .collect(),
         transport: (0..2)

@@ -43,6 +43,7 @@ impl JobSource for Grid {
     fn scenario(&self, job: usize) -> Result<Scenario, String> {
         Ok(Scenario {
             duration: Ps(1_000_000_000 + job as u64),
+            stop_on_deadlock: false,
             until: Default::default(),
             warm_up: Ps(0),
             seed_streams: Default::default(),
@@ -87,7 +88,7 @@ fn made_up(scenario: &Scenario, seeds: Seeds) -> Result<Observations, String> {
     };
     let end = if job % 12 == 11 { End::EventBudget } else { End::Duration };
     Ok(Observations {
-        totals: Totals { end, drops: [job, 0, 0, 0, 0, 0], measured: 1, ..Totals::default() },
+        totals: Totals { end, drops: [job, 0, 0, 0, 0, 0, 0], measured: 1, ..Totals::default() },
         port_buffers: (1..=incast.bytes.0).map(row).collect(),
         ..Observations::default()
     })

@@ -1,5 +1,6 @@
 //! The keys of `nic`: settings of every host, and of single hosts where they differ.
 
+pub(super) mod hpcc;
 pub(super) mod nscc;
 pub(super) mod pds;
 pub(super) mod port;
@@ -12,7 +13,7 @@ use super::{Attribute, Kind, attribute};
 pub(super) static NIC: &[Attribute] = &[
     attribute(
         "nic.model",
-        Kind::Enum(&["open-loop", "fixed-window", "uet", "roce"]),
+        Kind::Enum(&["open-loop", "fixed-window", "uet", "roce", "hpcc"]),
         Some("open-loop"),
         "the same for every host; under the UET policy `open-loop` or `uet`",
         "Which sender and receiver the hosts run. `open-loop` offers a load: no transport, no loss recovery. The others wait for acknowledgements and send again what was lost.",

@@ -1,4 +1,4 @@
-//! The keys of a scenario that belong to no device: time, topology, records, budget.
+//! The keys of a scenario that belong to no device: time, records, budget.
 
 use super::{Attribute, Kind, attribute};
 
@@ -18,6 +18,14 @@ pub(super) static BEFORE: &[Attribute] = &[
         Some("duration"),
         "",
         "`duration`: the job ends at `duration`. `drained`: it ends 1 ps after the first event that leaves no data anywhere and no flow to come.",
+        "end of a job",
+    ),
+    attribute(
+        "stop_on_deadlock",
+        Kind::Bool,
+        None,
+        "",
+        "End the job, 1 ps after, where pauses are found to wait for one another in a circle: nothing of them would move again. `jobs` names the time and the ports either way. Absent: false.",
         "end of a job",
     ),
     attribute(
@@ -44,86 +52,6 @@ pub(super) static BEFORE: &[Attribute] = &[
         "Resolution of serialization times: rounded up to a picosecond, or whole nanoseconds as other simulators' traces have them.",
         "every link",
     ),
-    attribute(
-        "topology.kind",
-        Kind::Enum(&["single-switch", "leaf-spine"]),
-        None,
-        "",
-        "Shape of the network: host i on port i of one switch, or leaves that each connect to every spine. Required.",
-        "topology",
-    ),
-    attribute(
-        "topology.hosts",
-        Kind::Count,
-        None,
-        "2 to 65,536",
-        "Number of hosts. Required.",
-        "topology single-switch",
-    ),
-    attribute(
-        "topology.leaves",
-        Kind::Count,
-        None,
-        "1 or more",
-        "Number of leaf switches. Required.",
-        "topology leaf-spine",
-    ),
-    attribute(
-        "topology.hosts_per_leaf",
-        Kind::Count,
-        None,
-        "1 or more, at most 65,536 hosts in all",
-        "Number of hosts on each leaf. Required.",
-        "topology leaf-spine",
-    ),
-    attribute(
-        "topology.spines",
-        Kind::Count,
-        None,
-        "1 or more",
-        "Number of spine switches. Required.",
-        "topology leaf-spine",
-    ),
-    attribute(
-        "topology.links_per_spine",
-        Kind::Count,
-        Some("1"),
-        "1 or more",
-        "Parallel links from each leaf to each spine.",
-        "topology leaf-spine",
-    ),
-    attribute(
-        "topology.rate",
-        Kind::Rate,
-        None,
-        "1kbps to 100Tbps",
-        "Rate of both ends of every host link. Absent: the lower of the two ends' `DataRate`, 400Gbps unless given.",
-        "topology single-switch, leaf-spine",
-    ),
-    attribute(
-        "topology.delay",
-        Kind::Time,
-        None,
-        "0s to 1s",
-        "One-way delay of every host link. Absent: the NIC's `Delay`, 500ns unless given.",
-        "topology single-switch, leaf-spine",
-    ),
-    attribute(
-        "topology.fabric_rate",
-        Kind::Rate,
-        None,
-        "1kbps to 100Tbps",
-        "Rate of the links between leaves and spines. Absent: `rate`, and without that the lower of the ends' `DataRate`.",
-        "topology leaf-spine",
-    ),
-    attribute(
-        "topology.fabric_delay",
-        Kind::Time,
-        None,
-        "0s to 1s",
-        "One-way delay of the links between leaves and spines. Absent: `delay`, and without that the leaf's `Delay`.",
-        "topology leaf-spine",
-    ),
 ];
 
 /// Keys that come after the devices, in file order.
@@ -147,6 +75,7 @@ pub(super) static AFTER: &[Attribute] = &[
             "port_counters",
             "flows",
             "transport",
+            "load_balancing",
         ])),
         Some("[jobs, port_buffers, drops, pfc]"),
         "",

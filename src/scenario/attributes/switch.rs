@@ -6,10 +6,10 @@ use super::{Attribute, Kind, attribute};
 pub(super) static SWITCH: &[Attribute] = &[
     attribute(
         "switch.model",
-        Kind::Enum(&["scala"]),
+        Kind::Enum(&["scala", "hpcc", "ns3-datacenter"]),
         Some("scala"),
         "",
-        "Which buffer model the switches run.",
+        "Which buffer model the switches run. The others are those of HPCC's ns-3 code and of ns3-datacenter, with blocks of their own; `SharedBufferManager` and `EcnHandler` are `scala`'s.",
         "every stage",
     ),
     attribute(

@@ -27,6 +27,37 @@ fn full() -> Vec<Scenario> {
         fabric_rate: Some(BitRate(1)),
         fabric_delay: Some(Ps(1)),
     };
+    let fat_tree = Topology::FatTree(FatTree {
+        k: Some(2),
+        pods: Some(1),
+        leaves_per_pod: Some(1),
+        hosts_per_leaf: Some(2),
+        aggregations_per_pod: Some(1),
+        spines: Some(1),
+        rate: Some(BitRate(1)),
+        delay: Some(Ps(1)),
+        fabric_rate: Some(BitRate(1)),
+        fabric_delay: Some(Ps(1)),
+        spine_rate: Some(BitRate(1)),
+        spine_delay: Some(Ps(1)),
+        ..FatTree::default()
+    });
+    let explicit = Topology::Explicit(Explicit {
+        nodes: vec![NodeEntry {
+            name: "s".into(),
+            kind: NodeKind::Switch,
+            tier: Some(TierName::Spine),
+        }],
+        links: vec![LinkEntry {
+            a: "h".into(),
+            b: "s".into(),
+            rate: Some(BitRate(1)),
+            delay: Some(Ps(1)),
+            count: 1,
+        }],
+        rate: Some(BitRate(1)),
+        delay: Some(Ps(1)),
+    });
     let bytes = Bytes(1);
     let entry = FlowEntry {
         src: 0,
@@ -84,7 +115,22 @@ fn full() -> Vec<Scenario> {
         downlink: Interface { data_rate: Some(BitRate(1)) },
         medium: Medium { delay: Some(Ps(1)) },
     };
-    let switch = Switch { network_interface, ..Switch::default() };
+    let map = || Some(vec![1.0, 1.0]);
+    let ecn_maps = EcnMaps { enable_qcn: true, kmin_map: map(), kmax_map: map(), pmax_map: map() };
+    let datacenter = DatacenterBuffer {
+        xoff: Some(bytes),
+        xoff_total: Some(bytes),
+        ..DatacenterBuffer::default()
+    };
+    // Every key but those that no tier may have.
+    let mut tier = serde_json::to_value(Switch { network_interface, ..Switch::default() }).unwrap();
+    for key in ["model", "NumUpLinks", "NumDownLinks"] {
+        tier.as_object_mut().unwrap().remove(key);
+    }
+    let buffer = tier["SharedBufferManager"].as_object_mut().unwrap();
+    buffer.retain(|key, _| !["UETPolicyEnabled", "BufferStatsReportInterval"].contains(&&**key));
+    let tiers = BTreeMap::from([(TierName::Spine, serde_json::from_value(tier).unwrap())]);
+    let switch = Switch { network_interface, tiers, datacenter, ecn_maps, ..Switch::default() };
     let host = HostNic {
         pfc_response_time: Some(Ps(0)),
         ignore_pfc: Some(true),
@@ -106,11 +152,12 @@ fn full() -> Vec<Scenario> {
         ..Nic::default()
     };
     let record = Record { interval: Some(Ps(1)), ..Record::default() };
-    [single, leaf_spine]
+    [single, leaf_spine, fat_tree, explicit]
         .into_iter()
         .map(|topology| Scenario {
             duration: Ps(1),
             until: Until::default(),
+            stop_on_deadlock: true,
             warm_up: Ps(0),
             seed_streams: SeedStreams::default(),
             timing: Timing::default(),
@@ -129,7 +176,7 @@ fn leaves(path: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                let key = if path == "nic.hosts" { "*" } else { key };
+                let key = if path == "nic.hosts" || path == "switch.tiers" { "*" } else { key };
                 let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
                 leaves(&path, value, into);
             }
@@ -145,10 +192,14 @@ fn leaves(path: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// A scenario as JSON with every block of every NIC model.
+/// A scenario as JSON with every block of every model.
 fn whole(scenario: &Scenario) -> Value {
     let mut json = serde_json::to_value(scenario).unwrap();
     json["nic"] = scenario.nic.in_full().unwrap();
+    let switch = &scenario.switch;
+    json["switch"]["HPCC"] = json!(switch.hpcc);
+    json["switch"]["Ns3Datacenter"] = json!(switch.datacenter);
+    json["switch"]["EcnMaps"] = json!(switch.ecn_maps);
     json
 }
 
@@ -173,7 +224,7 @@ fn base_units(kind: &Kind, text: &str) -> Value {
         json!(number.parse::<u64>().unwrap() * factor)
     };
     match kind {
-        Kind::Bytes => scaled(&[("B", 1), ("KB", 1_000), ("MB", 1_000_000)]),
+        Kind::Bytes => scaled(&[("B", 1), ("KB", 1_000), ("MB", 1_000_000), ("MiB", 1 << 20)]),
         Kind::Time => scaled(&[
             ("s", 1_000_000_000_000),
             ("ms", 1_000_000_000),
@@ -212,6 +263,9 @@ fn defaults() -> BTreeMap<String, Value> {
     for topology in [
         json!({"kind": "single-switch", "hosts": 2}),
         json!({"kind": "leaf-spine", "leaves": 1, "hosts_per_leaf": 1, "spines": 1}),
+        json!({"kind": "fat-tree"}),
+        json!({"kind": "explicit", "nodes": [{"name": "h", "kind": "host"}],
+            "links": [{"a": "h", "b": "s"}]}),
     ] {
         let scenario: Scenario = serde_json::from_value(json!({
             "duration": 1, "topology": topology, "traffic": traffic,
@@ -233,6 +287,10 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         "topology.leaves",
         "topology.hosts_per_leaf",
         "topology.spines",
+        "topology.nodes[].name",
+        "topology.nodes[].kind",
+        "topology.links[].a",
+        "topology.links[].b",
         "nic.hold.classes",
         "nic.hosts.*.hold.classes",
         "traffic[].pattern",

@@ -1,7 +1,7 @@
 //! Rules about the run itself: times, records and budget.
 
 use super::Report;
-use crate::scenario::{Scenario, Timing};
+use crate::scenario::Scenario;
 use crate::units::{Bytes, Ps};
 
 /// Latest time a scenario may name: 1,000,000 s. Sums of a few such times still fit 63 bits.
@@ -24,9 +24,6 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report) {
             scenario.warm_up,
             format!("must be shorter than duration = {duration}"),
         );
-    }
-    if scenario.timing == Timing::WholeNs {
-        report.refuse("timing", "whole-ns", "not supported by this version; use picoseconds");
     }
     if scenario.budget.events == 0 {
         report.refuse("budget.events", 0, "must be 1 or more");

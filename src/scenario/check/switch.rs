@@ -1,10 +1,13 @@
 //! Rules about the switches' settings.
 
-use super::{Report, Started, limits};
+use super::{Report, Started, limits, ns3};
 use crate::scenario::links::{MAX_DELAY, Outline};
 use crate::scenario::offered::Offered;
 use crate::scenario::startup::{Startup, StartupProblem};
-use crate::scenario::{EcmpHashMethod, LoadBalancingMethod, NicModel, Scenario, attributes};
+use crate::scenario::{
+    EcmpHashMethod, LoadBalancingMethod, NicModel, Scenario, Switch, SwitchModel, TierName,
+    attributes,
+};
 
 const BUFFER: &str = "switch.SharedBufferManager.";
 const ECN: &str = "switch.EcnHandler.";
@@ -12,40 +15,111 @@ const ECN: &str = "switch.EcnHandler.";
 /// Latest gap between flowlets, ps.
 const MAX_GAP: u64 = 2_000_000_000_000;
 
-/// Checks the settings, and starts each kind of switch: `None` if one would not start.
+/// Checks the settings, those of tiers too, and starts each kind of switch: `None` if one would
+/// not start.
 pub(super) fn check(
     scenario: &Scenario,
     outline: Option<&Outline>,
     offered: &Offered,
     report: &mut Report,
 ) -> Option<Vec<Started>> {
-    let switch = &scenario.switch;
+    blocks(scenario, report);
+    let mut fine = settings(scenario, &scenario.switch, report);
+    for &tier in scenario.switch.tiers.keys() {
+        let switch = scenario.switch.of_tier(tier);
+        of_tier(scenario, tier, report, |report| {
+            fine &= settings(scenario, &switch, report);
+        });
+        let exists = |o: &Outline| o.kinds.iter().any(|kind| kind.tier.settings() == tier);
+        if outline.is_some_and(|outline| !exists(outline)) {
+            report.warn(
+                format!("switch.tiers.{}", tier.name()),
+                "given",
+                "has no effect: the topology has no switch of this tier",
+            );
+        }
+    }
+    let (true, Some(outline)) = (fine, outline) else { return None };
+    if scenario.switch.model != SwitchModel::Scala {
+        return ns3::check(scenario, outline, report);
+    }
+    let mut started = Vec::with_capacity(outline.kinds.len());
+    for kind in &outline.kinds {
+        let tier = kind.tier.settings();
+        of_tier(scenario, tier, report, |report| {
+            match Startup::new(&scenario.switch.of_tier(tier), kind.ports()) {
+                Ok(startup) => {
+                    missing_pools(&startup, offered, report);
+                    started.push(Started { kind: kind.clone(), startup });
+                }
+                Err(e) => problem(&e.0, report),
+            }
+        });
+    }
+    Some(started).filter(|started| started.len() == outline.kinds.len())
+}
+
+/// What is found of a tier's switches, under the keys that say it: the tier's where it overrides.
+pub(super) fn of_tier(
+    scenario: &Scenario,
+    tier: TierName,
+    report: &mut Report,
+    find: impl FnOnce(&mut Report),
+) {
+    if !scenario.switch.tiers.contains_key(&tier) {
+        find(report);
+        return;
+    }
+    let mut own = Report::default();
+    find(&mut own);
+    for finding in own.refusals.iter_mut().chain(&mut own.warnings) {
+        if let Some(attribute) = finding.attribute.strip_prefix("switch.") {
+            finding.attribute = scenario.switch.path(tier, attribute);
+        }
+    }
+    report.append(own);
+}
+
+/// Rules about the settings of some switches, whatever their ports; false if they cannot start.
+fn settings(scenario: &Scenario, switch: &Switch, report: &mut Report) -> bool {
     if switch.pfc_response_time.0 > MAX_DELAY {
         report.refuse("switch.PfcResponseTime", switch.pfc_response_time, "must be 0s to 1s");
     }
-    registers(scenario, report);
-    let numbers = ecn(scenario, report);
-    policies(scenario, report);
-    load_balancing(scenario, report);
-    let forms = lists(scenario, report);
-    let (true, true, Some(outline)) = (numbers, forms, outline) else { return None };
-    let mut started = Vec::with_capacity(2);
-    for kind in outline.switch_kinds() {
-        match Startup::new(switch, kind.ports()) {
-            Ok(startup) => started.push(Started { kind, startup }),
-            Err(e) => problem(&e.0, report),
+    if switch.model != SwitchModel::Scala {
+        load_balancing(switch, report);
+        return ns3::settings(switch, report);
+    }
+    registers(switch, report);
+    let numbers = ecn(switch, report);
+    policies(scenario, switch, report);
+    load_balancing(switch, report);
+    lists(switch, report) && numbers
+}
+
+/// What stands in the blocks of other models.
+fn blocks(scenario: &Scenario, report: &mut Report) {
+    let switch = &scenario.switch;
+    let own = |models: &[SwitchModel]| models.contains(&switch.model);
+    const NS3: [SwitchModel; 2] = [SwitchModel::Hpcc, SwitchModel::Ns3Datacenter];
+    for (block, usual, read) in [
+        ("HPCC", switch.hpcc.is_usual(), own(&NS3[..1])),
+        ("Ns3Datacenter", switch.datacenter.is_usual(), own(&NS3[1..])),
+        ("EcnMaps", switch.ecn_maps.is_usual(), own(&NS3)),
+    ] {
+        if !usual && !read {
+            let rule = format!("has no effect with switch.model = {}", switch.model.name());
+            report.warn(format!("switch.{block}"), "not as usual", rule);
         }
     }
-    let started = Some(started).filter(|s| s.len() == outline.switch_kinds().count())?;
-    missing_pools(&started[0].startup, offered, report);
-    Some(started)
 }
 
 /// A start-up that failed, with the attribute's whole path.
 fn problem(problem: &StartupProblem, report: &mut Report) {
     let short = problem.attribute();
     let name = short.split('[').next().unwrap_or(&short);
-    let own = attributes::candidates(name).into_iter().find(|a| a.path.starts_with("switch."));
+    let own = attributes::candidates(name)
+        .into_iter()
+        .find(|a| a.path.starts_with("switch.") && !a.path.starts_with("switch.tiers."));
     let path = match own {
         Some(attribute) => format!("{}{}", attribute.path, &short[name.len()..]),
         None => short,
@@ -54,8 +128,8 @@ fn problem(problem: &StartupProblem, report: &mut Report) {
 }
 
 /// Byte counts the switch keeps in 32 bits.
-fn registers(scenario: &Scenario, report: &mut Report) {
-    let buffer = &scenario.switch.shared_buffer_manager;
+fn registers(switch: &Switch, report: &mut Report) {
+    let buffer = &switch.shared_buffer_manager;
     for (name, value) in [
         ("TotalSharedBufferSize", buffer.total_shared_buffer_size),
         ("HeadRoomPerPortLimit", buffer.head_room_per_port_limit),
@@ -77,8 +151,8 @@ fn registers(scenario: &Scenario, report: &mut Report) {
 }
 
 /// Ranges of the marking; false if one is broken.
-fn ecn(scenario: &Scenario, report: &mut Report) -> bool {
-    let ecn = &scenario.switch.ecn_handler;
+fn ecn(switch: &Switch, report: &mut Report) -> bool {
+    let ecn = &switch.ecn_handler;
     let mut fine = true;
     for (name, value) in [
         ("EwmaWeight", ecn.ewma_weight),
@@ -102,9 +176,10 @@ fn ecn(scenario: &Scenario, report: &mut Report) -> bool {
 }
 
 /// The UET policy and what depends on it.
-fn policies(scenario: &Scenario, report: &mut Report) {
-    let buffer = &scenario.switch.shared_buffer_manager;
-    let silent = matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce);
+fn policies(scenario: &Scenario, switch: &Switch, report: &mut Report) {
+    let buffer = &switch.shared_buffer_manager;
+    let silent =
+        matches!(scenario.nic.model, NicModel::FixedWindow | NicModel::Roce | NicModel::Hpcc);
     if buffer.uet_policy_enabled && silent {
         report.refuse(
             "nic.model",
@@ -113,7 +188,7 @@ fn policies(scenario: &Scenario, report: &mut Report) {
         );
     }
     // The start-up names only the first of them, and none if the topology is at fault.
-    if scenario.switch.packet_trimmer.trimming_enabled {
+    if switch.packet_trimmer.trimming_enabled {
         if !buffer.uet_policy_enabled {
             problem(&StartupProblem::TrimmingAlone, report);
         }
@@ -123,14 +198,8 @@ fn policies(scenario: &Scenario, report: &mut Report) {
     }
 }
 
-fn load_balancing(scenario: &Scenario, report: &mut Report) {
-    let switch = &scenario.switch;
+fn load_balancing(switch: &Switch, report: &mut Report) {
     if switch.load_balancing_method == LoadBalancingMethod::Flowlet {
-        report.refuse(
-            "switch.LoadBalancingMethod",
-            "flowlet",
-            "not supported by this version; use none",
-        );
         let method = match switch.ecmp_hash_method {
             EcmpHashMethod::Dpr => Some("dpr"),
             EcmpHashMethod::DprWithFallback => Some("dprWithFallback"),
@@ -151,8 +220,8 @@ fn load_balancing(scenario: &Scenario, report: &mut Report) {
 }
 
 /// The three lists of eight: checked whole, whether or not the policy reads them.
-fn lists(scenario: &Scenario, report: &mut Report) -> bool {
-    let buffer = &scenario.switch.shared_buffer_manager;
+fn lists(switch: &Switch, report: &mut Report) -> bool {
+    let buffer = &switch.shared_buffer_manager;
     let before = report.refusals.len();
     for (i, &share) in buffer.pool_allocation_map.iter().enumerate() {
         if !(share.is_finite() && share >= 0.0) {

@@ -34,6 +34,9 @@ fn merge(onto: &mut Value, over: Value) {
 
 fn report(over: Value) -> Report {
     let mut scenario = fine();
+    if over.get("topology").is_some_and(|topology| topology.get("kind").is_some()) {
+        scenario["topology"] = Value::Null;
+    }
     merge(&mut scenario, over);
     check(&serde_json::from_value(scenario).unwrap())
 }
@@ -81,10 +84,6 @@ fn the_run_has_its_limits() {
     refused(
         json!({"warm_up": 1_000_000_000u64}),
         &["warm_up = 1ms: must be shorter than duration = 1ms"],
-    );
-    refused(
-        json!({"timing": "whole-ns"}),
-        &["timing = whole-ns: not supported by this version; use picoseconds"],
     );
     refused(json!({"budget": {"events": 0}}), &["budget.events = 0: must be 1 or more"]);
     refused(json!({"record": {"interval": 0}}), &["record.interval = 0s: must be above 0s"]);
@@ -201,11 +200,53 @@ fn traffic_needs_a_pool() {
 }
 
 #[test]
-fn what_is_not_built_yet_is_refused() {
+fn rules_hold_for_every_tier_and_name_the_key_at_fault() {
+    let fabric = json!({"kind": "fat-tree", "k": 4});
     refused(
-        json!({"switch": {"LoadBalancingMethod": "flowlet"}}),
-        &["switch.LoadBalancingMethod = flowlet: not supported by this version; use none"],
+        json!({"topology": fabric, "switch": {"tiers": {
+            "spine": {"SharedBufferManager": {"LossyAlpha": -1.0}},
+            "aggregation": {"EcnHandler": {"MinThreshold": 0.9}},
+        }}}),
+        &[
+            "switch.tiers.aggregation.EcnHandler.MinThreshold = 0.9: must not be above \
+             MaxThreshold = 0.8",
+            "switch.tiers.spine.SharedBufferManager.LossyAlpha = -1: must be a number of 0 or \
+             more; 0 selects a fixed limit",
+        ],
     );
+    // What is wrong for every switch is said once, under its own key.
+    refused(
+        json!({"topology": fabric, "switch": {"SharedBufferManager": {"LossyAlpha": -1.0},
+            "tiers": {"leaf": {"EcnHandler": {"MinThreshold": 0.1}}}}}),
+        &[
+            "switch.SharedBufferManager.LossyAlpha = -1: must be a number of 0 or more; 0 selects a \
+           fixed limit",
+        ],
+    );
+    // Headroom that only the spines' four ports are too many for.
+    let small = json!({"HeadRoomPerPortLimit": 64_000_001});
+    let found = report(json!({"topology": fabric,
+        "switch": {"tiers": {"spine": {"SharedBufferManager": small}}}}));
+    let said = lines(&found.refusals);
+    assert!(
+        said[0].starts_with("switch.tiers.spine.SharedBufferManager.HeadRoomPerPortLimit"),
+        "{said:?}"
+    );
+    let idle = report(json!({"switch": {"tiers": {"spine": {}}}}));
+    assert!(lines(&idle.warnings)[0].starts_with("switch.tiers.spine = given: has no effect"));
+}
+
+#[test]
+fn sizing_is_judged_tier_by_tier() {
+    let found = report(json!({
+        "topology": {"kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 4, "spines": 2},
+        "switch": {"tiers": {"spine": {"SharedBufferManager": {"HeadRoomPerPortLimit": 1_000}}}},
+    }));
+    let said = lines(&found.warnings);
+    let of_headroom: Vec<_> = said.iter().filter(|l| l.contains("below the guideline")).collect();
+    assert_eq!(of_headroom.len(), 1, "{said:?}");
+    let start = "switch.tiers.spine.SharedBufferManager.HeadRoomPerPortLimit = 1KB: below the";
+    assert!(of_headroom[0].starts_with(start), "{said:?}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Warnings about scenarios that run, but probably not as meant.
 
-use super::{Report, Started, links_of};
-use crate::scenario::links::Outline;
+use super::switch::of_tier;
+use super::{Report, Started};
 use crate::scenario::offered::{Offered, classes, first_listed};
 use crate::scenario::sizing::{Sizing, response_bytes};
 use crate::scenario::startup::{LimitForm, Startup};
-use crate::scenario::{FlowEntry, Scenario, SharedBufferManager, Topology};
+use crate::scenario::{FlowEntry, Scenario, SharedBufferManager, Switch, Topology};
 use crate::units::{Bytes, Ps, thousands};
 
 const BUFFER: &str = "switch.SharedBufferManager.";
@@ -20,33 +20,40 @@ const SUM_TOLERANCE: f64 = 1e-9;
 
 pub(super) fn check(
     scenario: &Scenario,
-    outline: &Outline,
     started: &[Started],
     offered: &Offered,
     report: &mut Report,
 ) {
-    let Some(first) = started.first() else { return };
-    match scenario.switch.shared_buffer_manager.uet_policy_enabled {
-        true => unread(scenario, report),
-        false => {
-            pool_sum(scenario, report);
-            // Reactive NICs do not read roles at all, which is said elsewhere.
-            if !scenario.nic.model.is_reactive() {
-                idle_roles(scenario, report);
-            }
-        }
-    }
-    thresholds(&first.startup, offered, report);
-    pools(&first.startup, offered, report);
-    unused_links(scenario, report);
+    let uet = scenario.switch.shared_buffer_manager.uet_policy_enabled;
+    let mut before = None;
     for started in started {
-        fixed_caps(&started.startup, report);
-        sizing(scenario, outline, started, offered, report);
+        let tier = started.kind.tier.settings();
+        let switch = scenario.switch.of_tier(tier);
+        of_tier(scenario, tier, report, |report| {
+            // Switches of one tier differ in their ports alone.
+            if before.replace(tier) != Some(tier) {
+                match uet {
+                    true => unread(&switch, report),
+                    false => pool_sum(&switch, report),
+                }
+                thresholds(&started.startup, offered, report);
+                pools(&started.startup, offered, report);
+            }
+            fixed_caps(&started.startup, report);
+            sizing(scenario, &switch, started, offered, report);
+        });
     }
+    match uet {
+        true => unread_classes(scenario, report),
+        // Reactive NICs do not read roles at all, which is said elsewhere.
+        false if !scenario.nic.model.is_reactive() => idle_roles(scenario, report),
+        false => {}
+    }
+    unused_links(scenario, report);
 }
 
-fn pool_sum(scenario: &Scenario, report: &mut Report) {
-    let map = &scenario.switch.shared_buffer_manager.pool_allocation_map;
+fn pool_sum(switch: &Switch, report: &mut Report) {
+    let map = &switch.shared_buffer_manager.pool_allocation_map;
     let sum: f64 = map.iter().sum();
     if (sum - 1.0).abs() > SUM_TOLERANCE {
         report.warn(
@@ -58,8 +65,8 @@ fn pool_sum(scenario: &Scenario, report: &mut Report) {
 }
 
 /// What is set and not read under the UET policy.
-fn unread(scenario: &Scenario, report: &mut Report) {
-    let (buffer, usual) = (&scenario.switch.shared_buffer_manager, SharedBufferManager::default());
+fn unread(switch: &Switch, report: &mut Report) {
+    let (buffer, usual) = (&switch.shared_buffer_manager, SharedBufferManager::default());
     let mut warn = |name: &str, value: String, instead: &str| {
         let rule = format!("not read with UETPolicyEnabled = true: {instead}");
         report.warn(format!("{BUFFER}{name}"), value, rule);
@@ -75,6 +82,10 @@ fn unread(scenario: &Scenario, report: &mut Report) {
     if buffer.lossy_alpha != usual.lossy_alpha {
         warn("LossyAlpha", buffer.lossy_alpha.to_string(), "its egress limits are fixed");
     }
+}
+
+/// Code points of traffic that are not read under the UET policy.
+fn unread_classes(scenario: &Scenario, report: &mut Report) {
     for (place, traffic) in scenario.traffic.iter().enumerate() {
         const RULE: &str = "not read with UETPolicyEnabled = true: the role decides the class";
         if traffic.common().dscp != 0 {
@@ -217,17 +228,18 @@ fn fixed_caps(startup: &Startup, report: &mut Report) {
 /// The three conditions, for lossless classes that carry traffic.
 fn sizing(
     scenario: &Scenario,
-    outline: &Outline,
+    switch: &Switch,
     started: &Started,
     offered: &Offered,
     report: &mut Report,
 ) {
     let startup = &started.startup;
     let tier = started.kind.tier.name();
-    let links = links_of(outline, &started.kind);
-    let response = slowest_response(scenario);
+    let response = slowest_response(scenario, switch);
     for class in (0..8).filter(|&class| offered.carries(class)) {
-        let Some(sizing) = Sizing::new(startup, class, &links, offered) else { continue };
+        let Some(sizing) = Sizing::new(startup, class, &started.kind.links, offered) else {
+            continue;
+        };
         let headroom = sizing.headroom;
         let late = headroom.need.saturating_add(response_bytes(sizing.link.rate, response.0));
         if !headroom.met() {
@@ -287,10 +299,10 @@ fn sizing(
 }
 
 /// The longest time any receiver of a pause takes to act on it.
-fn slowest_response(scenario: &Scenario) -> Ps {
+fn slowest_response(scenario: &Scenario, switch: &Switch) -> Ps {
     let nic = &scenario.nic;
     let own = nic.hosts.values().filter_map(|host| host.pfc_response_time).max();
-    nic.pfc_response_time.max(own.unwrap_or_default()).max(scenario.switch.pfc_response_time)
+    nic.pfc_response_time.max(own.unwrap_or_default()).max(switch.pfc_response_time)
 }
 
 /// Attributes of links that the topology does not have.

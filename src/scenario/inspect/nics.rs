@@ -16,11 +16,14 @@ impl Page {
         let line = Outline::new(scenario).map_or(DEFAULT_RATE, |o| o.host_links.rate);
         self.title(format!("NICs: {} at {}", nic.model.name(), BitRate(line)));
         self.packets(nic, &packets, offered);
-        self.pools(nic, &packets);
-        self.host_links(nic, line);
+        if nic.model.has_pools() {
+            self.pools(nic, &packets);
+            self.host_links(nic, line);
+        }
         match nic.model {
             NicModel::OpenLoop => {}
             NicModel::FixedWindow => self.fixed_window(nic, line),
+            NicModel::Hpcc => self.hpcc(nic),
             NicModel::Uet => self.uet(nic, line),
             NicModel::Roce => self.roce(nic, line),
         }
@@ -110,6 +113,16 @@ impl Page {
             size(bytes),
             thousands(bytes / packet.max(1)),
             Ps(time(bytes, line))
+        ));
+    }
+
+    fn hpcc(&mut self, nic: &Nic) {
+        let own = &nic.hpcc;
+        self.line("  line rate, no window; flows take turns packet by packet; go-back-N");
+        self.line(format!(
+            "  an answer at every {} in order and to every packet from {} on",
+            size(own.chunk.0),
+            size(own.ack_interval.0)
         ));
     }
 

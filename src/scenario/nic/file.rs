@@ -7,7 +7,7 @@
 
 use super::port::EgressInFile;
 use super::uet::{CongestionControl, PdsManager};
-use super::{Egress, FixedWindow, Hold, HostLink, HostNic, Ingress, Nic, NicModel, Roce};
+use super::{Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicModel, Roce};
 use crate::scenario::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
@@ -30,11 +30,13 @@ pub enum NicBlock {
     Roce,
     /// Fixed window.
     FixedWindow,
+    /// HPCC's ns-3 code.
+    Hpcc,
 }
 
 impl NicBlock {
     /// Every block.
-    pub const ALL: [NicBlock; 7] = [
+    pub const ALL: [NicBlock; 8] = [
         NicBlock::Ingress,
         NicBlock::Egress,
         NicBlock::HostLink,
@@ -42,6 +44,7 @@ impl NicBlock {
         NicBlock::CongestionControl,
         NicBlock::Roce,
         NicBlock::FixedWindow,
+        NicBlock::Hpcc,
     ];
 
     /// Its key below `nic`.
@@ -54,6 +57,7 @@ impl NicBlock {
             NicBlock::CongestionControl => "ScalaUETCongestionControl",
             NicBlock::Roce => "ScalaRoceTransport",
             NicBlock::FixedWindow => "fixed_window",
+            NicBlock::Hpcc => "HPCC",
         }
     }
 
@@ -65,10 +69,11 @@ impl NicBlock {
     /// Whether a model reads it.
     pub fn is_read_by(self, model: NicModel) -> bool {
         match self {
-            NicBlock::Ingress | NicBlock::Egress | NicBlock::HostLink => model.is_reactive(),
+            NicBlock::Ingress | NicBlock::Egress | NicBlock::HostLink => model.has_pools(),
             NicBlock::PdsManager | NicBlock::CongestionControl => model == NicModel::Uet,
             NicBlock::Roce => model == NicModel::Roce,
             NicBlock::FixedWindow => model == NicModel::FixedWindow,
+            NicBlock::Hpcc => model == NicModel::Hpcc,
         }
     }
 
@@ -82,6 +87,7 @@ impl NicBlock {
             NicBlock::CongestionControl => nic.congestion_control == CongestionControl::default(),
             NicBlock::Roce => nic.roce == Roce::default(),
             NicBlock::FixedWindow => nic.fixed_window == FixedWindow::default(),
+            NicBlock::Hpcc => nic.hpcc == HpccNic::default(),
         }
     }
 }
@@ -138,6 +144,8 @@ pub(super) struct NicInFile {
     roce: Option<Roce>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed_window: Option<FixedWindow>,
+    #[serde(rename = "HPCC", skip_serializing_if = "Option::is_none")]
+    hpcc: Option<HpccNic>,
     hosts: BTreeMap<u32, HostNic>,
 }
 
@@ -164,6 +172,7 @@ impl NicInFile {
                 .then(|| nic.congestion_control.clone()),
             roce: keep(NicBlock::Roce).then_some(nic.roce),
             fixed_window: keep(NicBlock::FixedWindow).then_some(nic.fixed_window),
+            hpcc: keep(NicBlock::Hpcc).then_some(nic.hpcc),
             hosts: nic.hosts.clone(),
         }
     }
@@ -201,6 +210,7 @@ impl From<NicInFile> for Nic {
             congestion_control: file.congestion_control.unwrap_or_default(),
             roce: file.roce.unwrap_or_default(),
             fixed_window: file.fixed_window.unwrap_or_default(),
+            hpcc: file.hpcc.unwrap_or_default(),
             hosts: file.hosts,
         }
     }

@@ -5,6 +5,7 @@
 
 mod effective;
 mod file;
+pub mod hpcc;
 mod packets;
 mod port;
 pub mod roce;
@@ -12,6 +13,7 @@ pub mod uet;
 pub mod window;
 
 pub use file::NicBlock;
+pub use hpcc::HpccNic;
 pub use packets::Packets;
 pub use port::{Egress, Ingress, OwnHostLink, QueueScheduling};
 pub use roce::Roce;
@@ -36,6 +38,8 @@ pub enum NicModel {
     Uet,
     /// RoCE: queue pairs, go-back-N, rate control.
     Roce,
+    /// That of HPCC's ns-3 code.
+    Hpcc,
 }
 
 impl NicModel {
@@ -46,12 +50,18 @@ impl NicModel {
             NicModel::FixedWindow => "fixed-window",
             NicModel::Uet => "uet",
             NicModel::Roce => "roce",
+            NicModel::Hpcc => "hpcc",
         }
     }
 
     /// Whether its senders wait for what receivers answer.
     pub fn is_reactive(self) -> bool {
         self != NicModel::OpenLoop
+    }
+
+    /// Whether its packets wait in pools of the NIC's.
+    pub fn has_pools(self) -> bool {
+        !matches!(self, NicModel::OpenLoop | NicModel::Hpcc)
     }
 
     /// Classes for which its NICs send pauses unless something else is said.
@@ -103,6 +113,7 @@ pub struct Nic {
     pub congestion_control: uet::CongestionControl,
     pub roce: Roce,
     pub fixed_window: FixedWindow,
+    pub hpcc: HpccNic,
     /// Host number to what differs there.
     pub hosts: BTreeMap<u32, HostNic>,
 }
@@ -160,6 +171,7 @@ impl Nic {
             congestion_control: uet::CongestionControl::default(),
             roce: Roce::default(),
             fixed_window: FixedWindow::default(),
+            hpcc: HpccNic::default(),
             hosts: BTreeMap::new(),
         }
     }

@@ -10,6 +10,10 @@ const UET_HEADER: u64 = 88;
 const UET_CONTROL: u64 = 60;
 /// IP bytes of a RoCE data packet above its payload: BTH 12, UDP 8, IPv4 20.
 const ROCE_HEADER: u64 = 40;
+/// IP bytes of a data packet of HPCC's code above its payload: sequence 6, UDP 8, IPv4 20.
+const HPCC_HEADER: u64 = 34;
+/// IP bytes of its acknowledgements: 60 B with the Ethernet header.
+const HPCC_ACK: u64 = 46;
 /// IP bytes of the largest RoCE control packet, the acknowledgement.
 const ROCE_CONTROL: u64 = 108;
 
@@ -53,6 +57,11 @@ impl Nic {
         match self.model {
             NicModel::OpenLoop => 0.0,
             NicModel::FixedWindow => 1.0,
+            NicModel::Hpcc => {
+                // Every packet of a flow beyond the interval; how long flows are is not known.
+                self.hpcc.payload.0 as f64
+                    / self.hpcc.ack_interval.0.max(self.hpcc.payload.0).max(1) as f64
+            }
             NicModel::Uet => 1.0 / pds.ack_request_every_nth_packet.max(1) as f64,
             NicModel::Roce if roce.ack_coalescing_enabled => {
                 1.0 / (roce.ack_threshold as f64 + 1.0)
@@ -73,6 +82,13 @@ impl Nic {
                 control: self.fixed_window.ack.0,
                 data_class: None,
                 control_class: class(self.fixed_window.control_class),
+            }),
+            NicModel::Hpcc => Some(Packets {
+                mss: self.hpcc.payload.0,
+                header: HPCC_HEADER,
+                control: HPCC_ACK,
+                data_class: None,
+                control_class: if self.hpcc.ack_high_prio { 0 } else { 3 },
             }),
             NicModel::Uet => Some(Packets {
                 mss: self.pds_manager.rdma_data_mss.0,

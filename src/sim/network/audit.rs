@@ -29,11 +29,20 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 _ => None,
             };
             let queues = p.queues.iter().flatten().copied();
-            for packet in queues.chain(sending) {
+            if M::RELEASES_AT_START
+                && let Some(packet) = sending
+            {
+                inside += packet.ip();
+                cut_inside += packet.sent_ip() - packet.ip();
+            }
+            for packet in queues.chain(sending.filter(|_| !M::RELEASES_AT_START)) {
                 let pool = switch.manager.pool_of(packet.tc());
-                queued[port * stride + pool] += packet.charged();
-                let from = switch.first_port + packet.in_port();
-                brought[from * stride + pool] += packet.charged();
+                if switch.manager.charges(packet.tc()) {
+                    let bytes = self.framing().charged(packet);
+                    queued[port * stride + pool] += bytes;
+                    let from = switch.first_port + packet.in_port();
+                    brought[from * stride + pool] += bytes;
+                }
                 inside += packet.ip();
                 cut_inside += packet.sent_ip() - packet.ip();
             }

@@ -8,8 +8,8 @@ use super::{Network, Peer, Port, Switch, order};
 use crate::scenario::links::{LinksError, NetworkPlan, Outline};
 use crate::scenario::startup::{Startup, StartupError};
 use crate::scenario::{
-    AllToAll, Collective, Incast, Nic, OnOff, Permutation, Ring, Scenario, Table, Traffic, Uniform,
-    Until,
+    AllToAll, Collective, Incast, LoadBalancingMethod, Nic, NicModel, OnOff, Permutation, Ring,
+    Scenario, Switch as SwitchSettings, Table, TierName, Timing, Topology, Traffic, Uniform, Until,
 };
 use crate::sim::event::{EventList, Kind, NEVER, Ranks};
 use crate::sim::flows::FlowTable;
@@ -17,13 +17,14 @@ use crate::sim::host::receiver::{Receiver, ReceiverSettings};
 use crate::sim::host::sender::Sender;
 use crate::sim::link::Line;
 use crate::sim::meter::{Depth, Extremes, Gauges, span};
-use crate::sim::observe::Observations;
-use crate::sim::packet::{Frame, PfcFrame};
+use crate::sim::observe::{End, Observations};
+use crate::sim::packet::{Frame, Framing, PfcFrame};
 use crate::sim::random::Seeds;
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::ecn::Marker;
-use crate::sim::switch::route::{Forwarding, RouteError};
+use crate::sim::switch::route::{Balancer, FlowletSettings, Forwarding, RouteError, may_circle};
 use crate::sim::traffic::{FlowSource, Traces, TrafficError};
+use std::borrow::Cow;
 use std::collections::{BinaryHeap, VecDeque};
 use std::marker::PhantomData;
 use thiserror::Error;
@@ -69,18 +70,31 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         manager: impl Fn(&Startup, usize) -> M,
     ) -> Result<Self, SimError> {
         let outline = Outline::new(scenario).map_err(SimError::Links)?;
-        let layout = outline.network();
+        fits(scenario, &outline)?;
+        let manager = |startup: &Startup, lines: &[Line]| manager(startup, lines.len());
+        Network::laid_out(scenario, &outline.network(), seeds, traces, manager)
+    }
+
+    /// A network at time 0 on a layout, in place of the one the scenario's topology describes; the
+    /// duration has to leave room for its ports' ranks. `manager` makes the buffer manager of a
+    /// switch from its start-up and the lines at its ports.
+    pub fn laid_out(
+        scenario: &Scenario,
+        layout: &NetworkPlan,
+        seeds: &Seeds,
+        traces: &Traces,
+        manager: impl Fn(&Startup, &[Line]) -> M,
+    ) -> Result<Self, SimError> {
         let port_count: usize = layout.switches.iter().map(|s| s.ports.len()).sum();
         let host_count = layout.hosts as usize;
-        let ranks = Ranks::new(port_count, outline.reactive as usize);
-        let most = outline.longest_duration();
-        if scenario.duration.0 > most {
-            let duration = scenario.duration.0;
-            return Err(SimError::TooLong { duration, ports: port_count, most });
-        }
-
-        let (switches, plan, stride) = switches(scenario, seeds, &layout, manager)?;
-        let (ports, host_port) = ports(&layout);
+        let reactive = if scenario.nic.model.is_reactive() { host_count } else { 0 };
+        let ranks = Ranks::new(port_count, reactive);
+        let outline = Outline::new(scenario).map_err(SimError::Links)?;
+        let settings = TierSettings::new(scenario, &outline);
+        let (ports, host_port) = ports(layout, scenario.timing);
+        let lines: Vec<Line> = ports.iter().map(|port| port.line).collect();
+        let (switches, plan, stride) =
+            switches(scenario, seeds, layout, &settings, &lines, manager)?;
         let nics: Vec<Nic> = match scenario.nic.hosts.is_empty() {
             true => vec![scenario.nic.of_host(0)],
             false => (0..layout.hosts).map(|host| scenario.nic.of_host(host)).collect(),
@@ -95,7 +109,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             (0..host_count).map(|host| receiver(nic(host)).map(Box::new)).collect::<Vec<_>>();
         let host_rate = |host: u32| hosts[host as usize].line().rate;
         let mut source = FlowSource::new(scenario, layout.hosts, &host_rate, seeds, traces)?;
-        let routes = Forwarding::new(&layout, scenario.switch.ecmp_hash_method)?;
+        let routes = Forwarding::new(layout, |at| settings.of(at).ecmp_hash_method)?;
+        let balancer = balancer(scenario, &routes, layout, &settings, seeds).map(Box::new);
+        let circles = matches!(scenario.topology, Topology::Explicit(_))
+            && may_circle(layout, routes.routes());
         let lines: Vec<(Line, u32)> =
             hosts.iter().zip(&host_port).map(|(host, &port)| (*host.line(), port)).collect();
         let nics = Nics::new(scenario, &lines, seeds, routes.has_choices(), source.take_steps())
@@ -112,18 +129,24 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             end_key: ranks.rare(end_time, Kind::Report),
             end_time,
             drain: scenario.until == Until::Drained,
-            drained: false,
+            end: End::Duration,
             last_done: 0,
             in_service: 0,
             events: 0,
             budget: scenario.budget.events,
             switches,
-            marking: scenario.switch.ecn_handler.enable_ecn
+            marking: settings.any(|switch| switch.ecn_handler.enable_ecn)
                 && (scenario.nic.model.is_reactive()
                     || scenario.traffic.iter().any(may_be_ecn_capable)),
             averages: vec![[0.0; 8]; port_count],
             stride,
             routes,
+            own_framing: match scenario.nic.model {
+                NicModel::Hpcc => Framing::NS3,
+                _ => Framing::ETHERNET,
+            },
+            balancer,
+            members_before: Vec::new(),
             host_side: host_side(host_count, nic),
             host_inbound: vec![VecDeque::new(); host_count],
             receivers,
@@ -132,8 +155,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             source,
             pauses: Pauses::new(host_count, port_count),
             effects: vec![VecDeque::new(); host_count + port_count],
-            switch_response: scenario.switch.pfc_response_time.0,
-            gauges: Gauges::new(if D::PORTS { port_count * stride * 3 } else { 0 }),
+            circles,
+            stop_on_deadlock: scenario.stop_on_deadlock,
+            deadlock: None,
+            gauges: Gauges::new(if D::PORTS { port_count * stride * M::COUNTERS } else { 0 }),
             switch_levels: match D::SWITCHES {
                 true => {
                     let sums = layout.switches.len() * Self::sums_per_switch(stride);
@@ -183,22 +208,87 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    /// The job ends at `time`.
-    pub(super) fn end_at(&mut self, time: u64) {
+    /// The job ends at `time`, before its duration is over.
+    pub(super) fn end_at(&mut self, time: u64, end: End) {
         self.end_time = time;
         self.end_key = self.ranks.rare(time, Kind::Report);
-        self.drained = true;
+        self.end = end;
     }
+}
+
+/// Whether the duration leaves room for the ports' ranks in the keys of events.
+pub(in crate::sim) fn fits(scenario: &Scenario, outline: &Outline) -> Result<(), SimError> {
+    let (duration, most) = (scenario.duration.0, outline.longest_duration());
+    if duration > most {
+        let ports = outline.port_count() as usize;
+        return Err(SimError::TooLong { duration, ports, most });
+    }
+    Ok(())
+}
+
+/// The settings of every switch.
+struct TierSettings<'a> {
+    tiers: Vec<Cow<'a, SwitchSettings>>,
+    /// By switch: its place in `tiers`.
+    of: Vec<u8>,
+}
+
+impl<'a> TierSettings<'a> {
+    fn new(scenario: &'a Scenario, outline: &Outline) -> Self {
+        let tiers = TierName::ALL.iter().map(|&tier| scenario.switch.of_tier(tier)).collect();
+        // Ids of switches rise with their tier.
+        let kinds = outline.switch_kinds();
+        let of = kinds
+            .flat_map(|kind| std::iter::repeat_n(kind.tier.settings() as u8, kind.count as usize));
+        TierSettings { tiers, of: of.collect() }
+    }
+
+    /// Those of a switch, by its place in the network's list; one the topology does not have is a
+    /// leaf.
+    fn of(&self, switch: usize) -> &SwitchSettings {
+        &self.tiers[self.of.get(switch).map_or(0, |&tier| usize::from(tier))]
+    }
+
+    /// Whether something holds for some switch.
+    fn any(&self, holds: impl Fn(&SwitchSettings) -> bool) -> bool {
+        let mut used = [false; TierName::ALL.len()];
+        self.of.iter().for_each(|&tier| used[usize::from(tier)] = true);
+        self.tiers.iter().zip(used).any(|(tier, used)| used && holds(tier))
+    }
+}
+
+/// Flow tables and counts of members, if flowlets or the table of members ask for them.
+fn balancer(
+    scenario: &Scenario,
+    routes: &Forwarding,
+    layout: &NetworkPlan,
+    settings: &TierSettings<'_>,
+    seeds: &Seeds,
+) -> Option<Balancer> {
+    let flowlets = |s: &SwitchSettings| s.load_balancing_method == LoadBalancingMethod::Flowlet;
+    let wanted = scenario.record.has(Table::LoadBalancing) || settings.any(flowlets);
+    if !(wanted && routes.has_choices()) {
+        return None;
+    }
+    let own = layout.switches.iter().enumerate().map(|(at, switch)| {
+        let s = settings.of(at);
+        let flowlet = &s.load_balancing_flowlet;
+        let of = FlowletSettings { gap: flowlet.gap.0, pfc_aware: flowlet.pfc_aware };
+        flowlets(s).then(|| (of, seeds.switch_stream(switch.node, "flowlet")))
+    });
+    Some(Balancer::new(routes.routes(), own))
 }
 
 type Switches<M> = (Vec<Switch<M>>, Plan, usize);
 
 /// The switches of a layout, what is to be recorded of them, and the pools a port.
-fn switches<M>(
+fn switches<M: BufferManager>(
     scenario: &Scenario,
     seeds: &Seeds,
     layout: &NetworkPlan,
-    manager: impl Fn(&Startup, usize) -> M,
+    settings: &TierSettings<'_>,
+    lines: &[Line],
+    manager: impl Fn(&Startup, &[Line]) -> M,
 ) -> Result<Switches<M>, StartupError> {
     let record = &scenario.record;
     let buffer = &scenario.switch.shared_buffer_manager;
@@ -209,6 +299,7 @@ fn switches<M>(
         Table::Pfc,
         Table::PortCounters,
         Table::Transport,
+        Table::LoadBalancing,
     ];
     let any = tables.iter().any(|&table| record.has(table));
     let interval = record.interval.unwrap_or(buffer.buffer_stats_report_interval).0;
@@ -221,35 +312,44 @@ fn switches<M>(
         pfc: record.has(Table::Pfc),
         port_counters: record.has(Table::PortCounters),
         transport: record.has(Table::Transport),
+        load_balancing: record.has(Table::LoadBalancing),
         warm_up: scenario.warm_up.0,
+        span: u64::MAX,
         ..Plan::default()
     };
     let mut made = Vec::with_capacity(layout.switches.len());
     let (mut first_port, mut stride) = (0, 1);
-    for switch in &layout.switches {
+    for (at, switch) in layout.switches.iter().enumerate() {
         let ports = switch.ports.len();
-        let startup = Startup::new(&scenario.switch, ports as u32)?;
-        plan.lossless = startup.lossless;
+        let own = settings.of(at);
+        let startup = Startup::new(own, ports as u32)?;
+        // A class counts as lossless where some tier has it so.
+        plan.lossless |= startup.lossless;
         // u64::MAX marks what does not exist: a pool, or headroom in a pool without lossless classes.
-        let mut limits = [[u64::MAX; 3]; 8];
+        let mut limits = [[u64::MAX; 5]; 8];
         let mut sizes = [0; 8];
         for (index, pool) in startup.pools.iter().enumerate() {
             let Some(pool) = pool else { continue };
             let lossless = pool.priority_group != 0;
             let ingress = if lossless { startup.xoff } else { pool.size };
             let headroom = if lossless { pool.headroom_per_port } else { u64::MAX };
-            limits[index] = [ingress, pool.static_limit, headroom];
+            limits[index][..3].copy_from_slice(&[ingress, pool.static_limit, headroom]);
             sizes[index] = pool.size;
             stride = stride.max(index + 1);
         }
-        plan.limits.push(limits);
         plan.sizes.push((sizes, startup.total));
         // No counter exceeds the buffer and a full headroom of every port in every pool.
-        plan.span = span(9 * startup.total);
+        plan.span = plan.span.min(span(9 * startup.total));
         let stream = seeds.switch_stream(switch.node, "ecn");
+        let manager = manager(&startup, &lines[first_port..first_port + ports]);
+        for (pool, limits) in limits.iter_mut().enumerate() {
+            *limits = manager.limits(pool).unwrap_or(*limits);
+        }
+        plan.limits.push(limits);
         made.push(Switch {
-            manager: manager(&startup, ports),
-            marker: Marker::new(&scenario.switch.ecn_handler, &startup, stream),
+            manager,
+            marker: Marker::new(&own.ecn_handler, &startup, stream),
+            response: own.pfc_response_time.0,
             first_port,
             ports,
             node: switch.node,
@@ -274,7 +374,7 @@ fn may_be_ecn_capable(traffic: &Traffic) -> bool {
 }
 
 /// Every switch port, and the port of each host.
-fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
+fn ports(layout: &NetworkPlan, timing: Timing) -> (Vec<Port>, Vec<u32>) {
     let mut first = Vec::with_capacity(layout.switches.len());
     let mut count = 0;
     for switch in &layout.switches {
@@ -292,13 +392,18 @@ fn ports(layout: &NetworkPlan) -> (Vec<Port>, Vec<u32>) {
             } else {
                 Peer::Port(first[(port.peer.node - layout.hosts) as usize] + port.peer.port)
             };
+            let line = Line::new(link.rate, link.delay);
             ports.push(Port {
-                line: Line::new(link.rate, link.delay),
+                line: match timing {
+                    Timing::Picoseconds => line,
+                    Timing::WholeNs => line.in_whole_ns(),
+                },
                 sending: Frame::Pfc(PfcFrame { tc: 0, pause: false }),
                 busy: false,
                 ready: 0,
                 paused: 0,
                 pfc_waits: false,
+                turn: 0,
                 up: port.up,
                 local: local as u16,
                 switch: s as u32,

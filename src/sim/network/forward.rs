@@ -4,9 +4,10 @@ use super::{Network, Peer};
 use crate::sim::event::{EventList, NEVER};
 use crate::sim::host::sender::Upcoming;
 use crate::sim::meter::{Depth, Extremes, port_gauge};
-use crate::sim::observe::{BuffId, DropReason};
+use crate::sim::observe::{BuffId, DropReason, End};
 use crate::sim::packet::{Frame, Packet};
 use crate::sim::switch::buffer::{BufferManager, Departed, Enqueued, Place};
+use crate::sim::switch::route::Choice;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A frame arrives at a switch port.
@@ -67,7 +68,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline(always)]
     fn arrived(&mut self, port: usize, frame: Frame) {
         if D::SWITCHES {
-            self.tally.counters_mut(self.hosts.len() + port).receive(frame.wire());
+            let wire = self.framing().frame(&frame);
+            self.tally.counters_mut(self.hosts.len() + port).receive(wire);
         }
         match frame {
             Frame::Data(packet) => self.data_arrival(port, packet),
@@ -114,9 +116,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let at = &self.ports[port];
         let (s, local) = (at.switch as usize, at.local);
         packet = packet.arrived_by(local);
-        let (local, bytes) = (usize::from(local), packet.charged());
+        let (local, bytes) = (usize::from(local), self.framing().charged(packet));
         self.tally.hops += 1;
         let switch = &mut self.switches[s];
+        if M::CLOCK {
+            switch.manager.set_now(self.now);
+        }
         let arrival = switch.manager.arrive(local, packet.tc(), bytes);
         if arrival.pause {
             self.send_pause(port, packet.tc());
@@ -124,32 +129,51 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let place = match arrival.admitted {
             Ok(place) => place,
             Err(reason) => {
+                let manager = &self.switches[s].manager;
                 // A port that had paused charges headroom: a full pool means it had not.
-                let unpaused = reason == DropReason::IngressPool
-                    && self.switches[s].manager.lossless(packet.tc());
+                let unpaused = manager.lossless(packet.tc())
+                    && match M::RELEASES_AT_START {
+                        true => !manager.paused(local, manager.pool_of(packet.tc())),
+                        false => reason == DropReason::IngressPool,
+                    };
                 self.drop_packet(port, packet, reason, unpaused);
                 return;
             }
         };
-        let out_local = self.routes.single(s, packet.dst()).unwrap_or_else(|| {
-            let (id, hashes) = match &self.nics {
-                Some(nics) => nics.identity(packet),
-                None => {
-                    let details = self.flows.details(packet.flow());
-                    (details.spec.id, details.hashes)
+        let mut choice = Choice::NONE;
+        let out_local = match self.routes.single(s, packet.dst()) {
+            Some(only) => only,
+            None => {
+                let (id, hashes) = match &self.nics {
+                    Some(nics) => nics.identity(packet),
+                    None => {
+                        let details = self.flows.details(packet.flow());
+                        (details.spec.id, details.hashes)
+                    }
+                };
+                if self.balancer.is_some() {
+                    choice = self.balance(s, packet, id, hashes);
+                    choice.port as usize
+                } else {
+                    self.routes.port(s, packet.dst(), id, hashes)
                 }
-            };
-            self.routes.port(s, packet.dst(), id, hashes)
-        });
+            }
+        };
         let switch = &mut self.switches[s];
         let out = switch.first_port + out_local;
         let retransmit = packet.is_retransmit();
         match switch.manager.enqueue(local, out_local, packet.tc(), bytes, place, retransmit) {
             Ok(enqueued) => {
                 let pool = switch.manager.pool_of(packet.tc());
-                self.queue_packet(port, out, pool, packet, place, enqueued);
+                if enqueued.pause {
+                    self.send_pause(port, packet.tc());
+                }
+                if choice.is_choice() {
+                    self.balanced(choice, bytes);
+                }
+                self.queue_packet(port, out, pool, packet, enqueued);
             }
-            Err(reason) => self.refused(port, out, packet, reason),
+            Err(reason) => self.refused(port, out, packet, reason, choice),
         }
     }
 
@@ -161,18 +185,20 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         out: usize,
         pool: usize,
         packet: Packet,
-        place: Place,
         enqueued: Enqueued,
     ) {
+        let bytes = self.framing().charged(packet);
         let to = &mut self.ports[out];
-        if self.marking {
+        if !M::OWN_MARKS && self.marking {
             let switch = &self.switches[to.switch as usize];
             switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
         }
         to.queues[usize::from(packet.tc() & 7)].push_back(packet);
         to.ready |= 1 << (packet.tc() & 7);
-        let idle = !to.busy;
-        self.measure_admission(port, out, pool, packet.charged(), place, enqueued);
+        let (idle, switch) = (!to.busy, to.switch as usize);
+        if !M::OWN_FRAMES || self.switches[switch].manager.charges(packet.tc()) {
+            self.measure_admission(port, out, pool, bytes, enqueued);
+        }
         if idle {
             self.start_next(out);
         }
@@ -180,7 +206,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// A packet that came in by `port` was refused at `out`: it is trimmed or dropped.
     #[cold]
-    fn refused(&mut self, port: usize, out: usize, packet: Packet, reason: DropReason) {
+    fn refused(
+        &mut self,
+        port: usize,
+        out: usize,
+        packet: Packet,
+        reason: DropReason,
+        choice: Choice,
+    ) {
+        let framing = self.framing();
         let (to, local) = (&self.ports[out], usize::from(self.ports[port].local));
         let (out_local, last_hop) = (usize::from(to.local), matches!(to.peer, Peer::Host(_)));
         let manager = &mut self.switches[to.switch as usize].manager;
@@ -190,11 +224,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         let cut = packet.trim(last_hop);
         let pool = manager.pool_of(cut.tc());
-        match manager.trim(local, out_local, cut.charged()) {
+        match manager.trim(local, out_local, framing.charged(cut)) {
             Ok(enqueued) => {
                 let place = self.hosts.len() + out;
-                self.tally.trim(place, packet.charged() - cut.charged(), packet.ip() - cut.ip());
-                self.queue_packet(port, out, pool, cut, Place::Pool, enqueued);
+                let less = framing.charged(packet) - framing.charged(cut);
+                self.tally.trim(place, less, packet.ip() - cut.ip());
+                if choice.is_choice() {
+                    self.balanced(choice, framing.charged(cut));
+                }
+                self.queue_packet(port, out, pool, cut, enqueued);
             }
             Err(reason) => self.drop_packet(out, cut, reason, false),
         }
@@ -207,21 +245,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let (frame, peer, s) = (sent.sending, sent.peer, sent.switch as usize);
         let at = self.now + sent.line.delay;
         if let Frame::Data(packet) = frame {
-            let (in_port, local) = (packet.in_port(), usize::from(sent.local));
-            let bytes = packet.charged();
-            let switch = &mut self.switches[s];
-            let departed = switch.manager.depart(in_port, local, packet.tc(), bytes);
-            let pool = switch.manager.pool_of(packet.tc());
-            let from = switch.first_port + in_port;
-            self.measure_departure(from, port, pool, bytes, departed);
-            if departed.resume {
-                self.send_resume(from, pool);
+            if !M::RELEASES_AT_START {
+                let local = usize::from(sent.local);
+                self.release(s, port, local, packet);
             }
         } else {
             self.count_pfc_sent(port);
         }
         if D::SWITCHES {
-            self.tally.counters_mut(self.hosts.len() + port).send(frame.wire());
+            let wire = self.framing().frame(&frame);
+            self.tally.counters_mut(self.hosts.len() + port).send(wire);
         }
         match peer {
             Peer::Host(host) => self.send_to_host(host, frame, at),
@@ -237,8 +270,28 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.start_next_inline(port);
     }
 
+    /// Gives back what a packet that leaves by `port` was charged.
+    #[inline(always)]
+    fn release(&mut self, s: usize, port: usize, local: usize, packet: Packet) {
+        let in_port = packet.in_port();
+        let bytes = self.framing().charged(packet);
+        let switch = &mut self.switches[s];
+        if M::CLOCK {
+            switch.manager.set_now(self.now);
+        }
+        let departed = switch.manager.depart(in_port, local, packet.tc(), bytes);
+        let pool = switch.manager.pool_of(packet.tc());
+        let from = switch.first_port + in_port;
+        if !M::OWN_FRAMES || switch.manager.charges(packet.tc()) {
+            self.measure_departure(from, port, pool, bytes, departed);
+        }
+        if departed.resume {
+            self.send_resume(from, pool);
+        }
+    }
+
     /// A port that is free picks its next frame: PFC first, then the highest class that is not
-    /// held.
+    /// held, or whose turn it is.
     pub(super) fn start_next(&mut self, port: usize) {
         self.start_next_inline(port);
     }
@@ -247,24 +300,39 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn start_next_inline(&mut self, port: usize) {
         let p = &mut self.ports[port];
         let slot = self.ranks.tx_slot(port);
-        let frame = if p.pfc_waits {
-            let frame = p.pfc.pop_front().expect("a PFC frame waits");
+        let frame = if p.pfc_waits && !(M::ROUND_ROBIN && p.pfc[0].1 > 0) {
+            let (frame, _) = p.pfc.pop_front().expect("a PFC frame waits");
             p.pfc_waits = !p.pfc.is_empty();
             Frame::Pfc(frame)
         } else {
-            let sendable = p.ready & !p.paused;
+            let sendable = match M::ROUND_ROBIN {
+                true => p.ready & !(p.paused & !1),
+                false => p.ready & !p.paused,
+            };
             if sendable == 0 {
                 p.busy = false;
                 self.list.set(slot, NEVER);
                 return;
             }
-            let tc = 7 - (sendable.leading_zeros() as usize & 7);
+            let tc = match M::ROUND_ROBIN {
+                true => p.take_turn(sendable),
+                false => 7 - (sendable.leading_zeros() as usize & 7),
+            };
             let queue = &mut p.queues[tc];
             let mut packet = queue.pop_front().expect("a ready class has a packet");
             if queue.is_empty() {
                 p.ready &= !(1 << tc);
             }
-            if packet.ect() {
+            if M::RELEASES_AT_START {
+                // Busy, so that a resume of this port's own would wait.
+                (p.busy, p.sending) = (true, Frame::Data(packet));
+                let (s, local) = (p.switch as usize, usize::from(p.local));
+                self.release(s, port, local, packet);
+            }
+            if M::OWN_MARKS {
+                self.mark_by_queue(port, &mut packet);
+            } else if packet.ect() {
+                let p = &self.ports[port];
                 let switch = &mut self.switches[p.switch as usize];
                 let pool = switch.manager.pool_of(packet.tc());
                 if switch.marker.marks(self.averages[port][pool & 7], pool) && !packet.ce() {
@@ -275,10 +343,27 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
             Frame::Data(packet)
         };
+        let wire = self.framing().frame(&frame);
+        let p = &mut self.ports[port];
         p.sending = frame;
         p.busy = true;
-        let end = self.now + p.line.serialize(frame.wire());
+        let end = self.now + p.line.serialize(wire);
         self.list.set(slot, self.ranks.tx_end(end, port));
+    }
+
+    /// Marks a packet that starts by what is left in its queue.
+    fn mark_by_queue(&mut self, port: usize, packet: &mut Packet) {
+        if !packet.ect() {
+            return;
+        }
+        let p = &self.ports[port];
+        let switch = &mut self.switches[p.switch as usize];
+        let probability = switch.manager.mark_probability(usize::from(p.local), packet.tc());
+        if switch.marker.draws(probability) && !packet.ce() {
+            packet.mark();
+            self.tally.marks += 1;
+            self.pauses.mark(self.hosts.len() + port, packet.tc());
+        }
     }
 
     #[inline]
@@ -288,15 +373,17 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         out: usize,
         pool: usize,
         bytes: u64,
-        place: Place,
         enqueued: Enqueued,
     ) {
-        let buff = match place {
+        let buff = match enqueued.place {
             Place::Pool => BuffId::Ingress,
             Place::Headroom => BuffId::Headroom,
         };
         if D::PORTS {
-            let (stride, now) = (self.stride, self.now);
+            let (stride, now) = ((self.stride, M::COUNTERS), self.now);
+            if M::COUNTERS > 3 && enqueued.place == Place::Pool {
+                self.measure_reserve(port, pool, enqueued.ingress - bytes, enqueued.ingress);
+            }
             self.gauges.rise(port_gauge(port, pool, stride, buff), enqueued.ingress, now);
             self.gauges.rise(port_gauge(out, pool, stride, BuffId::Egress), enqueued.queue, now);
         } else {
@@ -305,8 +392,26 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             peaks[BuffId::Egress as usize] = peaks[BuffId::Egress as usize].max(enqueued.queue);
         }
         if D::SWITCHES {
-            let from_pool = if place == Place::Pool { bytes } else { 0 };
+            let from_pool = if enqueued.place == Place::Pool { bytes } else { 0 };
             self.measure_switch(port, out, pool, from_pool, bytes, Extremes::rise);
+        }
+    }
+
+    /// Bytes a port brought into a pool change: those within its reserve and those beyond it.
+    fn measure_reserve(&mut self, port: usize, pool: usize, before: u64, after: u64) {
+        let reserve = self.switches[self.ports[port].switch as usize].manager.reserve();
+        let within = |bytes: u64| bytes.min(reserve);
+        let beyond = |bytes: u64| bytes.saturating_sub(reserve);
+        for (buff, before, after) in [
+            (BuffId::Reserve, within(before), within(after)),
+            (BuffId::Shared, beyond(before), beyond(after)),
+        ] {
+            let gauge = port_gauge(port, pool, (self.stride, M::COUNTERS), buff);
+            if after > before {
+                self.gauges.rise(gauge, after, self.now);
+            } else if after < before {
+                self.gauges.fall(gauge, after, self.now);
+            }
         }
     }
 
@@ -320,7 +425,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         departed: Departed,
     ) {
         if D::PORTS {
-            let (stride, now) = (self.stride, self.now);
+            let (stride, now) = ((self.stride, M::COUNTERS), self.now);
+            if M::COUNTERS > 3 {
+                let before = departed.ingress + departed.from_pool;
+                self.measure_reserve(from, pool, before, departed.ingress);
+            }
             self.gauges.fall(port_gauge(out, pool, stride, BuffId::Egress), departed.queue, now);
             if departed.from_pool != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Ingress);
@@ -346,8 +455,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         reason: DropReason,
         unpaused: bool,
     ) {
-        let place = self.hosts.len() + port;
-        self.tally.drop(self.now, place, packet.tc(), reason, packet.charged(), unpaused);
+        let (place, bytes) = (self.hosts.len() + port, self.framing().charged(packet));
+        self.tally.drop(self.now, place, packet.tc(), reason, bytes, unpaused);
         // What could not be queued trimmed is dropped as it came.
         let ip = match reason {
             DropReason::TrimFailed => packet.sent_ip(),
@@ -368,7 +477,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.last_done = self.last_done.max(at);
         let finished = self.flows.unfinished() == 0 && self.in_service == 0;
         if self.drain && finished && !self.source.pending() {
-            self.end_at((self.last_done + 1).min(self.end_time));
+            self.end_at((self.last_done + 1).min(self.end_time), End::Drained);
         }
     }
 }

@@ -63,7 +63,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 // A receiver that takes frames at once needs no event: the time is known.
                 if at < self.end_time {
                     if D::SWITCHES {
-                        self.tally.receive_later(host as usize, at, packet.wire());
+                        let wire = self.framing().wire(packet.ip());
+                        self.tally.receive_later(host as usize, at, wire);
                     }
                     self.deliver(packet, at);
                 } else {
@@ -111,7 +112,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.schedule(at, Kind::HostArrival, order(host, 0, 0));
         }
         if D::SWITCHES {
-            self.tally.counters_mut(h).receive(frame.wire());
+            let wire = self.framing().frame(&frame);
+            self.tally.counters_mut(h).receive(wire);
         }
         match frame {
             Frame::Pfc(pfc) => self.host_pfc(host, pfc),

@@ -2,12 +2,16 @@
 //!
 //! Owns all state of a running job. One file a concern: `build` lays it out, `drive` is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `shared` what whole switches hold, `held` what stands in the buffers, `audit` checks conservation. Generic over
+//! what is measured, `shared` what whole switches hold, `held` what stands in the buffers,
+//! `balance` what equal-cost members carry, `deadlock` pauses that wait in a circle, `audit` checks
+//! conservation. Generic over
 //! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
 //! dynamically per packet.
 
 mod audit;
+mod balance;
 mod build;
+mod deadlock;
 mod drive;
 mod forward;
 mod held;
@@ -18,6 +22,7 @@ mod shared;
 mod tally;
 
 pub use build::SimError;
+pub(super) use build::fits;
 pub use drive::Stop;
 
 use super::event::{EventList, Ranks};
@@ -26,11 +31,11 @@ use super::host::receiver::Receiver;
 use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Extremes, Gauges};
-use super::observe::Observations;
-use super::packet::{Frame, Packet, PfcFrame};
+use super::observe::{End, Observations};
+use super::packet::{Frame, Framing, Packet, PfcFrame};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
-use super::switch::route::Forwarding;
+use super::switch::route::{Balancer, Forwarding, MemberStats};
 use super::traffic::FlowSource;
 use nics::Nics;
 use pause::{Pauses, PendingEffect};
@@ -67,14 +72,36 @@ struct Port {
     paused: u8,
     /// PFC frames wait.
     pfc_waits: bool,
+    /// Class that was served last, where classes take turns.
+    turn: u8,
     /// Faces the upper tier.
     up: bool,
     /// Frames on the way to this port.
     inbound: VecDeque<InFlight>,
-    /// PFC frames queued.
-    pfc: VecDeque<PfcFrame>,
+    /// PFC frames queued, each with the packets of class 0 that go between the one before it and
+    /// itself, where class 0 and PFC share a queue.
+    pfc: VecDeque<(PfcFrame, u32)>,
     /// Packets queued, by class.
     queues: [VecDeque<Packet>; 8],
+}
+
+impl Port {
+    /// Where classes take turns, one packet each: class 0 first, which does not count as a turn,
+    /// then the next one above the last. `sendable`, a bit a class, is not 0.
+    #[inline]
+    fn take_turn(&mut self, sendable: u8) -> usize {
+        if sendable & 1 != 0 {
+            if let Some((_, behind)) = self.pfc.front_mut() {
+                *behind -= 1;
+            }
+            return 0;
+        }
+        // Classes above the last one, then round from the first.
+        let above = sendable & !1 & (0xff_u8 << self.turn << 1);
+        let from = if above != 0 { above } else { sendable };
+        self.turn = from.trailing_zeros() as u8;
+        usize::from(self.turn)
+    }
 }
 
 /// A switch.
@@ -86,6 +113,8 @@ struct Switch<M> {
     first_port: usize,
     ports: usize,
     node: u32,
+    /// Time from a PFC frame's arrival to its effect, ps.
+    response: u64,
 }
 
 /// A frame on a link and when it arrives.
@@ -107,7 +136,8 @@ pub struct Network<M, E, D> {
     end_time: u64,
     /// The job ends when it has drained.
     drain: bool,
-    drained: bool,
+    /// What ends the job.
+    end: End,
     /// Latest instant at which a packet was delivered, served or dropped.
     last_done: u64,
     /// Packets that slow receivers have accepted and not yet served.
@@ -125,6 +155,12 @@ pub struct Network<M, E, D> {
     /// Pools a port: the highest pool that exists, plus one.
     stride: usize,
     routes: Forwarding,
+    /// Frame sizes, where the switches' model has its own.
+    own_framing: Framing,
+    /// Flowlets, or counts of members.
+    balancer: Option<Box<Balancer>>,
+    /// Counts of members at the start of the interval.
+    members_before: Vec<MemberStats>,
 
     // Hosts.
     hosts: Vec<Sender>,
@@ -142,7 +178,11 @@ pub struct Network<M, E, D> {
     // Pauses.
     pauses: Pauses,
     effects: Vec<VecDeque<PendingEffect>>,
-    switch_response: u64,
+    /// Pauses can wait for one another in a circle.
+    circles: bool,
+    stop_on_deadlock: bool,
+    /// The first circle found.
+    deadlock: Option<deadlock::Circle>,
 
     // Measurement.
     gauges: Gauges<u32>,
@@ -156,6 +196,12 @@ pub struct Network<M, E, D> {
 }
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// How large frames are: a constant for models without frames of their own.
+    #[inline(always)]
+    fn framing(&self) -> Framing {
+        if M::OWN_FRAMES { self.own_framing } else { Framing::ETHERNET }
+    }
+
     /// Schedules a rare event; one at or after the end of the job is forgotten.
     fn schedule(&mut self, time: u64, kind: super::event::Kind, order: u64) {
         if time < self.end_time {

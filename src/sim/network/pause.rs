@@ -190,6 +190,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Queues a pause frame a class of the pool's group and arms the refresh.
     fn queue_pause_frames(&mut self, port: usize, pool: usize) {
         let group = self.queue_group(port, pool, true);
+        if !M::PAUSES_EXPIRE {
+            return;
+        }
         let at = self.now + self.ports[port].line.pause_time() / 2;
         let place = (self.hosts.len() + port) * 8 + pool;
         self.pauses.refresh_at[place] = at;
@@ -217,7 +220,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn queue_group(&mut self, port: usize, pool: usize, pause: bool) -> u8 {
         let group = self.switches[self.ports[port].switch as usize].manager.priority_group(pool);
         for tc in (0..8).filter(|tc| group >> tc & 1 != 0) {
-            self.ports[port].pfc.push_back(PfcFrame { tc, pause });
+            let p = &mut self.ports[port];
+            let behind = match M::ROUND_ROBIN {
+                // Those that no earlier frame waits for.
+                true => p.queues[0].len() as u32 - p.pfc.iter().map(|(_, n)| n).sum::<u32>(),
+                false => 0,
+            };
+            p.pfc.push_back((PfcFrame { tc, pause }, behind));
         }
         let p = &mut self.ports[port];
         p.pfc_waits = !p.pfc.is_empty();
@@ -258,14 +267,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[cold]
     pub(super) fn pfc_arrival(&mut self, port: usize, frame: PfcFrame) {
         self.pauses.received(self.hosts.len() + port, frame.tc, frame.pause);
-        if self.switch_response == 0 {
+        let switch = &self.switches[self.ports[port].switch as usize];
+        let (node, response) = (switch.node, switch.response);
+        if response == 0 {
             self.pfc_effect(port, frame, self.now);
         } else {
-            let node = self.switches[self.ports[port].switch as usize].node;
             let local = usize::from(self.ports[port].local);
             let place = self.hosts.len() + port;
             self.effects[place].push_back(PendingEffect { arrived: self.now, frame });
-            let at = self.now + self.switch_response;
+            let at = self.now + response;
             self.schedule(at, Kind::Effect, order(node, local, frame.tc));
         }
     }
@@ -276,16 +286,19 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let bit = 1 << frame.tc;
         if frame.pause {
             let until = arrived + self.ports[port].line.pause_time();
-            if until <= self.now {
+            if M::PAUSES_EXPIRE && until <= self.now {
                 return;
             }
             self.ports[port].paused |= bit;
             self.pauses.hold(place, frame.tc, self.now);
-            if self.pauses.arm_expiry(place, frame.tc, until) {
+            if M::PAUSES_EXPIRE && self.pauses.arm_expiry(place, frame.tc, until) {
                 let p = &self.ports[port];
                 let node = self.switches[p.switch as usize].node;
                 let key = order(node, usize::from(p.local), frame.tc);
                 self.schedule(until, Kind::Expiry, key);
+            }
+            if self.circles && self.deadlock.is_none() {
+                self.look_for_deadlock(port);
             }
         } else {
             self.release_port(port, frame.tc);
@@ -340,11 +353,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let held = self.hosts[place].paused() >> frame.tc & 1 != 0;
         if frame.pause {
             let until = arrived + self.hosts[place].line().pause_time();
-            if until <= self.now {
+            if M::PAUSES_EXPIRE && until <= self.now {
                 return;
             }
             self.pauses.hold(place, frame.tc, self.now);
-            if self.pauses.arm_expiry(place, frame.tc, until) {
+            if M::PAUSES_EXPIRE && self.pauses.arm_expiry(place, frame.tc, until) {
                 self.schedule(until, Kind::Expiry, order(host, 0, frame.tc));
             }
             if held {

@@ -39,8 +39,10 @@ pub struct Plan {
     pub port_counters: bool,
     /// As above.
     pub transport: bool,
-    /// Limit of each pool's ingress occupancy, headroom and egress queue, by switch.
-    pub limits: Vec<[[u64; 3]; 8]>,
+    /// As above.
+    pub load_balancing: bool,
+    /// Limit of each pool's counters, by switch.
+    pub limits: Vec<[[u64; 5]; 8]>,
     /// Size of each pool and of the whole buffer, by switch.
     pub sizes: Vec<([u64; 8], u64)>,
     /// Lossless classes.
@@ -106,7 +108,7 @@ pub struct Tally {
     pub arrived_ip: u64,
     trims: u64,
     trim_cut_bytes: u64,
-    drops: [u64; 6],
+    drops: [u64; DropReason::COUNT],
     dropped_bytes: u64,
     first_drop: Option<u64>,
     unpaused: u64,
@@ -129,7 +131,7 @@ impl Tally {
     pub fn new(hosts: usize, ports: usize, counters: bool, plan: &Plan) -> Tally {
         let all = if counters { hosts + ports } else { 0 };
         Tally {
-            interval_drops: vec![[0; 2]; (hosts + ports) * 8 * 6],
+            interval_drops: vec![[0; 2]; (hosts + ports) * 8 * DropReason::COUNT],
             counters: vec![Counters::default(); all],
             last_counters: vec![Counters::default(); all],
             late: vec![VecDeque::new(); if counters { hosts } else { 0 }],
@@ -195,7 +197,7 @@ impl Tally {
         self.dropped_bytes += bytes;
         self.unpaused += u64::from(unpaused);
         self.first_drop.get_or_insert(now);
-        let index = (place * 8 + usize::from(tc)) * 6 + reason as usize;
+        let index = (place * 8 + usize::from(tc)) * DropReason::COUNT + reason as usize;
         let entry = &mut self.interval_drops[index];
         if entry[0] == 0 {
             self.interval_dropped.push(index as u32);
@@ -217,7 +219,7 @@ impl Tally {
         self.peaks = [0; 3];
         self.hops = 0;
         self.marks = 0;
-        self.drops = [0; 6];
+        self.drops = [0; DropReason::COUNT];
         self.dropped_bytes = 0;
         self.first_drop = None;
         self.unpaused = 0;
@@ -227,10 +229,12 @@ impl Tally {
         self.resume_frames = 0;
     }
 
-    fn fold_peaks(&mut self, peaks: impl Iterator<Item = (usize, u64)>) {
+    /// Keeps the largest values of gauges, `counters` a port and pool.
+    fn fold_peaks(&mut self, counters: usize, peaks: impl Iterator<Item = (usize, u64)>) {
         for (index, max) in peaks {
-            let peak = &mut self.peaks[index % 3];
-            *peak = (*peak).max(max);
+            if let Some(peak) = self.peaks.get_mut(index % counters) {
+                *peak = (*peak).max(max);
+            }
         }
     }
 }
@@ -245,7 +249,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let next = self.now + self.plan.interval;
             self.schedule(next, Kind::Report, INTERVAL);
         } else if purpose == CUT {
-            self.tally.fold_peaks(self.gauges.peaks());
+            self.tally.fold_peaks(M::COUNTERS, self.gauges.peaks());
             self.gauges.cut(self.now);
             self.schedule(self.now + self.plan.span, Kind::Report, CUT);
         } else {
@@ -313,7 +317,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Ends an interval now and keeps its rows.
     fn close_interval(&mut self) {
         self.settle_hosts();
-        self.tally.fold_peaks(self.gauges.peaks());
+        self.tally.fold_peaks(M::COUNTERS, self.gauges.peaks());
         let now = self.now;
         let length = now - self.interval_start;
         self.interval_start = now;
@@ -323,8 +327,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let mut gauges = std::mem::take(&mut self.gauges);
             let mut rows = std::mem::take(&mut self.rows.port_buffers);
             let keep = self.plan.port_buffers;
-            let parts =
-                |index: usize| (index / 3 / self.stride, index / 3 % self.stride, index % 3);
+            let parts = |index: usize| {
+                let place = index / M::COUNTERS;
+                (place / self.stride, place % self.stride, index % M::COUNTERS)
+            };
             let limit = |index: usize| {
                 let (port, pool, buff) = parts(index);
                 self.plan.limits[self.ports[port].switch as usize][pool][buff]
@@ -339,7 +345,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 }
                 let (port, pool, buff) = parts(index);
                 let (node, ifid, side) = self.node_and_port(self.hosts.len() + port);
-                let buff = [BuffId::Ingress, BuffId::Egress, BuffId::Headroom][buff];
+                let buff = BuffId::ALL[buff];
                 rows.push(PortBufferRow {
                     node,
                     port: ifid,
@@ -359,6 +365,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.close_drops();
         self.close_pauses(length, zeros);
         self.close_transport(length, zeros);
+        self.close_balance(length, zeros);
     }
 
     fn close_counters(&mut self, length: u64, zeros: bool) {
@@ -414,7 +421,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if !self.plan.drops {
                 continue;
             }
-            let (place, tc) = (index / 6 / 8, (index / 6 % 8) as u8);
+            const REASONS: usize = DropReason::COUNT;
+            let (place, tc) = (index / REASONS / 8, (index / REASONS % 8) as u8);
             let (node, port, _) = self.node_and_port(place);
             let hosts = self.hosts.len();
             let pool = if place < hosts {
@@ -429,7 +437,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 port,
                 tc,
                 pool,
-                reason: DropReason::ALL[index % 6],
+                reason: DropReason::ALL[index % REASONS],
                 packets,
                 bytes,
             });
@@ -515,12 +523,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         let lossless = u64::from(self.plan.lossless.count_ones());
-        let end = if budget {
-            End::EventBudget
-        } else if self.drained {
-            End::Drained
-        } else {
-            End::Duration
+        let end = if budget { End::EventBudget } else { self.end };
+        let (deadlock, deadlock_ports) = match self.deadlock.take() {
+            Some(circle) => (Some(circle.at), circle.ports),
+            None => (None, Vec::new()),
         };
         let t = &self.tally;
         let totals = Totals {
@@ -540,6 +546,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             paused_sum,
             paused_pairs: (self.hosts.len() + self.ports.len()) as u64 * lossless,
             stuck_pauses: self.stuck_pauses(),
+            deadlock,
+            deadlock_ports,
             ecn_marks: t.marks,
             trims: t.trims,
             trim_cut_bytes: t.trim_cut_bytes,

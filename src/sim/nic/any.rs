@@ -3,11 +3,12 @@
 //! Owns the choice. One branch a call on a value that never changes, so that the network need not
 //! be built once more for every transport.
 
+use super::hpcc::Hpcc;
 use super::roce::Roce;
 use super::uet::Uet;
 use super::window::FixedWindow;
 use super::{Header, Incoming, Io, Message, NicRates, Outgoing, Transport};
-use super::{roce, uet};
+use super::{hpcc, roce, uet};
 use crate::scenario::{NicModel, Scenario};
 use crate::sim::random::Seeds;
 
@@ -20,6 +21,8 @@ pub enum AnyTransport {
     Roce(Box<Roce>),
     /// A window and line rate.
     FixedWindow(Box<FixedWindow>),
+    /// The NIC of HPCC's ns-3 code.
+    Hpcc(Box<Hpcc>),
 }
 
 macro_rules! each {
@@ -28,6 +31,7 @@ macro_rules! each {
             AnyTransport::Uet($transport) => $call,
             AnyTransport::Roce($transport) => $call,
             AnyTransport::FixedWindow($transport) => $call,
+            AnyTransport::Hpcc($transport) => $call,
         }
     };
 }
@@ -55,6 +59,10 @@ impl AnyTransport {
                 let window = FixedWindow::new(&nic.fixed_window, rates.len() as u32);
                 Some(AnyTransport::FixedWindow(Box::new(window)))
             }
+            NicModel::Hpcc => {
+                let hpcc = Hpcc::new(&nic.hpcc, rates.len() as u32);
+                Some(AnyTransport::Hpcc(Box::new(hpcc)))
+            }
             NicModel::OpenLoop => None,
         }
     }
@@ -65,6 +73,7 @@ impl AnyTransport {
             AnyTransport::Uet(_) => u64::from(uet::DATA_HEADERS),
             AnyTransport::Roce(_) => u64::from(roce::DATA_HEADER),
             AnyTransport::FixedWindow(window) => window.header(),
+            AnyTransport::Hpcc(_) => u64::from(hpcc::DATA_HEADER),
         }
     }
 }
@@ -108,6 +117,11 @@ impl Transport for AnyTransport {
     #[inline]
     fn room(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
         each!(self, t => t.room(now, host, io));
+    }
+
+    #[inline]
+    fn resumed(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        each!(self, t => t.resumed(now, host, io));
     }
 }
 
@@ -169,7 +183,7 @@ mod tests {
             assert!(slowed.totals.ecn_marks > 0 && slowest(&slowed) <= LINE / 4, "{pacing:?}");
             assert!(2 * slowed.totals.peak_egress < free.totals.peak_egress, "{pacing:?}");
             assert!(slowed.totals.end_time > free.totals.end_time, "{pacing:?}");
-            assert_eq!((slowed.totals.flows_finished, slowed.totals.drops), (2, [0; 6]));
+            assert_eq!((slowed.totals.flows_finished, slowed.totals.drops), (2, [0; 7]));
         }
     }
 }

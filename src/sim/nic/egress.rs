@@ -6,7 +6,7 @@
 //! Refuses to know transports.
 
 use super::{NEVER, Outgoing};
-use crate::sim::packet::{ETHERNET_BYTES, PfcFrame};
+use crate::sim::packet::{ETHERNET_BYTES, Framing, PfcFrame};
 use std::collections::VecDeque;
 
 /// Classes a NIC may have.
@@ -76,6 +76,9 @@ pub struct Egress {
     paused: u8,
     /// Classes whose pool has refused a reservation since it was last refilled.
     starved: u8,
+    /// A transport that queues one packet at a time waits for the end of the frame in
+    /// serialization.
+    wanted: bool,
     /// Class of the last packet and how many it has sent in this turn.
     turn: (u8, u32),
     urgent: VecDeque<Urgent>,
@@ -94,6 +97,7 @@ impl Egress {
             queued: 0,
             paused: 0,
             starved: 0,
+            wanted: false,
             turn: (CLASSES as u8 - 1, 0),
             urgent: VecDeque::new(),
             queues: Default::default(),
@@ -202,6 +206,24 @@ impl Egress {
         false
     }
 
+    /// Asks for [`super::Transport::room`] at the end of the frame in serialization.
+    #[inline]
+    pub fn want(&mut self) {
+        self.wanted = true;
+    }
+
+    /// Whether that was asked for; it no longer is.
+    #[inline]
+    pub fn take_wanted(&mut self) -> bool {
+        std::mem::take(&mut self.wanted)
+    }
+
+    /// Whether nothing waits in a queue.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
     /// Holds or releases a class.
     pub fn set_paused(&mut self, class: u8, held: bool) {
         let bit = 1 << class;
@@ -248,7 +270,7 @@ impl Egress {
         let mut classes = self.queued & !self.paused;
         if classes == 0 {
             // A starved pool waits for the end of the frame in serialization.
-            let waits = self.starved != 0 && self.sending.1 != 0;
+            let waits = self.starved != 0 && self.sending.1 != 0 || self.wanted;
             return if waits { Next::Free(self.free_at.max(now)) } else { Next::Never };
         }
         let mut ready = NEVER;
@@ -267,18 +289,18 @@ impl Egress {
     }
 
     /// Wire bytes of the smallest frame that could start next; 0: none waits.
-    pub fn next_wire(&self) -> u64 {
+    pub fn next_wire(&self, framing: Framing) -> u64 {
         if let Some(frame) = self.urgent.front() {
             return match frame {
-                Urgent::Pfc(_) => crate::sim::packet::PFC_WIRE_BYTES,
-                Urgent::Packet(packet) => u64::from(packet.ip) + ETHERNET_BYTES,
+                Urgent::Pfc(_) => framing.pfc,
+                Urgent::Packet(packet) => framing.wire(u64::from(packet.ip)),
             };
         }
         let mut classes = self.queued & !self.paused;
         let mut least = NEVER;
         while classes != 0 {
             let c = classes.trailing_zeros() as usize & 7;
-            let wire = self.queues[c].front().map(|(_, p)| u64::from(p.ip) + ETHERNET_BYTES);
+            let wire = self.queues[c].front().map(|(_, p)| framing.wire(u64::from(p.ip)));
             least = least.min(wire.unwrap_or(NEVER));
             classes &= classes - 1;
         }

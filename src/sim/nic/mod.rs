@@ -7,6 +7,7 @@
 
 pub mod any;
 pub mod egress;
+pub mod hpcc;
 pub mod ingress;
 pub mod packets;
 pub mod roce;
@@ -242,6 +243,13 @@ pub trait Transport {
     fn sending(&mut self, now: u64, end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>);
 
     /// A frame has left a port whose pool had been full ([`Egress::starved`]) and the pool of
-    /// that class is at most half full: generation restarts.
+    /// that class is at most half full: generation restarts. Or this was asked for
+    /// ([`Egress::want`]).
     fn room(&mut self, now: u64, host: u32, io: &mut Io<'_>);
+
+    /// The switch has released a class of a host. For transports that choose a packet only when it
+    /// can start.
+    fn resumed(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        let _ = (now, host, io);
+    }
 }

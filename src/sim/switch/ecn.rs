@@ -39,6 +39,15 @@ impl Marker {
         }
     }
 
+    /// Whether a packet is marked with a probability: one draw if it is neither 0 nor 1.
+    #[inline]
+    pub fn draws(&mut self, probability: f64) -> bool {
+        if probability <= 0.0 || probability >= 1.0 {
+            return probability >= 1.0;
+        }
+        unit(self.stream.next_u64()) < probability
+    }
+
     /// Moves an average after an admission that left `queue` bytes queued.
     #[inline]
     pub fn admit(&self, average: &mut f64, queue: u64) {

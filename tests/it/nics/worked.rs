@@ -121,7 +121,7 @@ fn a_packet_of_each_of_32_nics_stands_in_one_queue_at_once() {
         let mut s = scenario(one_switch(33), roomy(), json!({"model": model}), incast);
         s.warm_up = Ps(warm_up);
         let o = observe(&s);
-        assert_eq!((o.totals.drops, o.totals.end), ([0; 6], End::Drained));
+        assert_eq!((o.totals.drops, o.totals.end), ([0; 7], End::Drained));
         o.totals.peak_egress
     };
     assert_eq!(run("uet", 0), 133_888);
@@ -144,7 +144,7 @@ fn quick_adapt_needs_many_senders_and_few_leave_a_standing_queue() {
         s.warm_up = Ps(u64::from(senders) * 25_000_000);
         s.record.interval = Some(Ps(u64::from(senders) * 10_000_000));
         let o = observe(&s);
-        assert_eq!((o.totals.drops, o.totals.end), ([0; 6], End::Drained));
+        assert_eq!((o.totals.drops, o.totals.end), ([0; 7], End::Drained));
         assert_eq!((o.totals.ecn_marks, o.totals.flows_unfinished), (0, 0));
         o
     };
@@ -208,7 +208,7 @@ fn a_paused_nic_sends_four_packets_into_the_headroom_at_most() {
             let list =
                 flows(&[(0, 1, 800_000, 1_000_000), (2, 0, 800_000, 500_000 + step * 6_000)]);
             let o = observe(&scenario(one_switch(3), switch.clone(), nic.clone(), list));
-            assert_eq!((o.totals.drops, o.totals.flows_unfinished), ([0; 6], 0));
+            assert_eq!((o.totals.drops, o.totals.flows_unfinished), ([0; 7], 0));
             assert!(pauses_sent(&o, 3) > 0, "the switch pauses");
             o.totals.peak_headroom
         })

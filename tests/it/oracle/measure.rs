@@ -183,7 +183,7 @@ impl Meters {
             counters: vec![[0; 8]; ports.len()],
             counters_at_start: vec![[0; 8]; ports.len()],
             drops: BTreeMap::new(),
-            lossless: switches[0].startup.lossless,
+            lossless: switches.iter().fold(0, |all, switch| all | switch.startup.lossless),
             interval_start: 0,
             warm_up: scenario.warm_up.0,
             zeros: scenario.record.zeros,
@@ -311,6 +311,11 @@ impl Meters {
         for gauge in self.port_gauges.iter_mut().flatten() {
             gauge.4.peak = gauge.4.value;
         }
+    }
+
+    /// Start of the interval under way.
+    pub fn interval_start(&self) -> u64 {
+        self.interval_start
     }
 
     /// An interval ends.
@@ -457,7 +462,7 @@ impl Meters {
             fct_max: times.last().copied(),
             flows_finished: times.len() as u64,
             flows_unfinished: started - ended,
-            ..self.rows.totals
+            ..self.rows.totals.clone()
         };
         let mut rows = self.rows;
         rows.totals = totals;

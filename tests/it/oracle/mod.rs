@@ -6,8 +6,10 @@
 //! code with the simulator beyond plain data: the scenario, its start-up and links, the list of
 //! flows, the random streams and the shape of the rows.
 //!
-//! Not covered: flowlets, whole-nanosecond timing, the budget of events.
+//! Not covered: whole-nanosecond timing, the budget of events.
 
+mod deadlock;
+mod flowlet;
 mod host;
 mod measure;
 mod route;
@@ -16,9 +18,8 @@ mod switch;
 use host::{FlowState, Host};
 use measure::Meters;
 use poolsweep::scenario::links::{self, NetworkPlan};
-use poolsweep::scenario::startup::Startup;
-use poolsweep::scenario::{Role, Scenario, Until};
-use poolsweep::sim::observe::{DropReason, End, Observations, Side};
+use poolsweep::scenario::{Role, Scenario, Table, Until};
+use poolsweep::sim::observe::{DropReason, End, HeldPort, LoadBalancingRow, Observations, Side};
 use poolsweep::sim::random::Seeds;
 use poolsweep::sim::traffic::{FlowSource, Traces};
 use std::collections::{BTreeMap, VecDeque};
@@ -145,7 +146,11 @@ struct World {
     interval: u64,
     /// The switch whose buffer the current event may have changed.
     touched: Option<usize>,
-    switch_response: u64,
+    /// When pauses were first found to wait for one another, and which.
+    deadlock: Option<(u64, Vec<HeldPort>)>,
+    stop_on_deadlock: bool,
+    balance: Vec<LoadBalancingRow>,
+    zeros: bool,
 }
 
 /// Runs a scenario by the rules as they read.
@@ -168,9 +173,23 @@ pub fn run(scenario: &Scenario, seeds: Seeds) -> Observations {
         }
     }
     world.check_conservation();
-    let World { end, meters, switches, flows, ports, .. } = world;
+    if world.end > world.meters.interval_start() {
+        world.report_balance(world.end);
+    }
+    let World { end, meters, switches, flows, ports, deadlock, balance, .. } = world;
+    if deadlock.as_ref().is_some_and(|(at, _)| world.stop_on_deadlock && *at + 1 == end) {
+        how = End::Deadlock;
+    }
     let stuck = switches.iter().map(|s| s.stuck_pauses(&ports)).sum();
-    meters.finish(end, how, stuck, &flows)
+    let mut found = meters.finish(end, how, stuck, &flows);
+    if let Some((at, held)) = deadlock {
+        found.totals.deadlock = Some(at);
+        found.totals.deadlock_ports = held;
+    }
+    if scenario.record.has(Table::LoadBalancing) {
+        found.load_balancing = balance;
+    }
+    found
 }
 
 impl World {
@@ -206,9 +225,15 @@ impl World {
             ports.push(port(host, 0, Side::Up, link, place(plan.links[link].b), None));
         }
         let mut switches = Vec::new();
+        let outline = links::Outline::new(scenario).expect("a topology");
+        let mut tiers = outline
+            .kinds
+            .iter()
+            .flat_map(|kind| std::iter::repeat_n(kind.tier.settings(), kind.count as usize));
         for (at, s) in plan.switches.iter().enumerate() {
-            let startup = Startup::new(&scenario.switch, s.ports.len() as u32).expect("start-up");
-            switches.push(Switch::new(scenario, &seeds, s, ports.len(), startup));
+            let tier = tiers.next().expect("a tier for every switch");
+            let settings = scenario.switch.of_tier(tier);
+            switches.push(Switch::new(&settings, &seeds, plan, at, ports.len()));
             for (number, p) in (0..).zip(&s.ports) {
                 let side = if p.up { Side::Up } else { Side::Down };
                 ports.push(port(s.node, number, side, p.link, place(p.peer), Some(at)));
@@ -246,7 +271,10 @@ impl World {
             inside: 0,
             interval,
             touched: None,
-            switch_response: scenario.switch.pfc_response_time.0,
+            deadlock: None,
+            stop_on_deadlock: scenario.stop_on_deadlock,
+            balance: Vec::new(),
+            zeros: scenario.record.zeros,
         };
         world.insert((interval, Kind::Report, 0, 0, 1), Event::Report);
         world.insert((scenario.warm_up.0, Kind::Report, 0, 0, 0), Event::WarmUp);
@@ -269,6 +297,7 @@ impl World {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Report => {
+                self.report_balance(self.now);
                 self.meters.report(self.now);
                 let next = self.now + self.interval;
                 self.insert((next, Kind::Report, 0, 0, 1), Event::Report);
@@ -289,6 +318,14 @@ impl World {
             Event::Hold { host, tc, pause } => self.hold(host, tc, pause),
             Event::Timer(host) => self.pick(host),
             Event::FlowStart(host) => self.flow_start(host),
+        }
+    }
+
+    fn report_balance(&mut self, now: u64) {
+        let hosts = self.hosts.len();
+        for (at, switch) in self.switches.iter_mut().enumerate() {
+            let node = (hosts + at) as u32;
+            self.balance.extend(switch.router.flowlets.report(now, node, self.zeros));
         }
     }
 
@@ -350,7 +387,7 @@ impl World {
 
     fn pfc_arrival(&mut self, port: usize, tc: u8, pause: bool) {
         let (response, ignores) = match self.ports[port].switch {
-            Some(_) => (self.switch_response, false),
+            Some(switch) => (self.switches[switch].response, false),
             None => (self.hosts[port].response, self.hosts[port].ignore_pfc),
         };
         if ignores {
@@ -376,6 +413,7 @@ impl World {
                 }
                 *held = Some(until);
                 self.schedule(until, Kind::Expiry, port, tc, Event::Expiry(port, tc));
+                self.look_for_deadlock(port);
             }
             None => {
                 if self.ports[port].held[usize::from(tc)].is_some() {

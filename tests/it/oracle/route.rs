@@ -1,7 +1,9 @@
 //! Ports towards a destination, and the hashes that choose among equal ones.
 
-use poolsweep::scenario::links::SwitchPlan;
-use poolsweep::scenario::{EcmpHashMethod, Scenario, Topology};
+use super::flowlet::Flowlets;
+use poolsweep::scenario::links::NetworkPlan;
+use poolsweep::scenario::{EcmpHashMethod, Switch as Settings};
+use poolsweep::sim::random::Seeds;
 use poolsweep::sim::traffic::FlowStart;
 
 pub struct Router {
@@ -9,37 +11,66 @@ pub struct Router {
     members: Vec<Vec<usize>>,
     method: EcmpHashMethod,
     salt: u32,
+    pub flowlets: Flowlets,
+}
+
+/// Links on a shortest way from every node to a host; hosts between them forward nothing.
+fn distances(plan: &NetworkPlan, to: u32) -> Vec<Option<u32>> {
+    let nodes = plan.hosts as usize + plan.switches.len();
+    let mut far = vec![None; nodes];
+    far[to as usize] = Some(0);
+    for round in 0.. {
+        let mut moved = false;
+        for link in &plan.links {
+            for (here, there) in [(link.a.node, link.b.node), (link.b.node, link.a.node)] {
+                let forwards = here >= plan.hosts || here == to;
+                let (here, there) = (here as usize, there as usize);
+                if forwards && far[here] == Some(round) && far[there].is_none() {
+                    far[there] = Some(round + 1);
+                    moved = true;
+                }
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    far
 }
 
 impl Router {
-    pub fn new(scenario: &Scenario, plan: &SwitchPlan) -> Router {
-        let hosts = scenario.topology.hosts() as u32;
-        let (leaves, below) = match scenario.topology {
-            Topology::SingleSwitch { hosts, .. } => (1, hosts),
-            Topology::LeafSpine { leaves, hosts_per_leaf, .. } => (leaves, hosts_per_leaf),
-        };
-        let place = plan.node - hosts;
-        let members = (0..hosts)
+    /// The router of a switch, by its place.
+    pub fn new(settings: &Settings, seeds: &Seeds, plan: &NetworkPlan, at: usize) -> Router {
+        let own = &plan.switches[at];
+        let members: Vec<Vec<usize>> = (0..plan.hosts)
             .map(|host| {
-                let leaf = host / below;
-                let towards = |&port: &usize| {
-                    let p = &plan.ports[port];
-                    if place == leaf {
-                        p.peer.node == host
-                    } else if place < leaves {
-                        p.up
-                    } else {
-                        p.peer.node == hosts + leaf
-                    }
+                let far = distances(plan, host);
+                let here = far[own.node as usize].expect("connected");
+                let nearer = |&port: &usize| {
+                    let peer = own.ports[port].peer.node;
+                    (peer >= plan.hosts || peer == host) && far[peer as usize] == Some(here - 1)
                 };
-                (0..plan.ports.len()).filter(towards).collect()
+                (0..own.ports.len()).filter(nearer).collect()
             })
             .collect();
-        Router { members, method: scenario.switch.ecmp_hash_method, salt: fmix32(plan.node + 1) }
+        // Sets are numbered by the switches their hosts are at, in order.
+        let mut hosts: Vec<u32> = (0..plan.hosts).collect();
+        hosts.sort_by_key(|&host| plan.links[host as usize].b.node);
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        for host in hosts {
+            let set = &members[host as usize];
+            if set.len() > 1 && !sets.contains(set) {
+                sets.push(set.clone());
+            }
+        }
+        let flowlets = Flowlets::new(settings, seeds.switch_stream(own.node, "flowlet"), sets);
+        let method = settings.ecmp_hash_method;
+        Router { members, method, salt: fmix32(own.node + 1), flowlets }
     }
 
-    /// The port a flow leaves by.
-    pub fn port(&self, flow: &FlowStart) -> usize {
+    /// The port a packet leaves by; `loads` and `held` are the egress bytes of every port, and
+    /// whether the packet's class is held there.
+    pub fn port(&mut self, flow: &FlowStart, now: u64, loads: &[u64], held: &[bool]) -> usize {
         let members = &self.members[flow.dst as usize];
         let n = members.len() as u64;
         let source_port = 49_152 + (flow.id % 16_384) as u32;
@@ -64,7 +95,11 @@ impl Router {
             EcmpHashMethod::DprWithFallback if low < n => low,
             EcmpHashMethod::DprWithFallback => plain,
         };
-        members[(value % n) as usize]
+        if n == 1 {
+            self.flowlets.nothing_to_choose();
+            return members[0];
+        }
+        self.flowlets.choose(members, value, now, loads, held)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::route::Router;
 use super::{Event, Frame, Kind, Packet, Port, World};
-use poolsweep::scenario::links::SwitchPlan;
+use poolsweep::scenario::links::NetworkPlan;
 use poolsweep::scenario::startup::{LimitForm, Startup};
-use poolsweep::scenario::{EcnHandler, Role, Scenario};
+use poolsweep::scenario::{EcnHandler, Role, Switch as Settings};
 use poolsweep::sim::observe::DropReason;
 use poolsweep::sim::random::{Seeds, Stream};
 use rand_core::Rng;
@@ -26,15 +26,17 @@ pub struct Switch {
     pub queues: Vec<[VecDeque<Packet>; 8]>,
     ecn: EcnHandler,
     draws: Stream,
-    router: Router,
+    pub router: Router,
+    /// Time a received PFC frame takes to act.
+    pub response: u64,
     /// Under the UET policy: the egress limit, and whether packets are trimmed.
     uet: Option<(u64, bool)>,
 }
 
 /// Section 8: the fixed limit, and whether there is trimming.
-fn uet_limit(scenario: &Scenario) -> Option<(u64, bool)> {
-    let buffer = &scenario.switch.shared_buffer_manager;
-    let trims = scenario.switch.packet_trimmer.trimming_enabled;
+fn uet_limit(settings: &Settings) -> Option<(u64, bool)> {
+    let buffer = &settings.shared_buffer_manager;
+    let trims = settings.packet_trimmer.trimming_enabled;
     buffer.uet_policy_enabled.then(|| {
         let times = if trims { 1 } else { buffer.queue_drop_threshold };
         (times * buffer.plane_bdp.0, trims)
@@ -43,13 +45,15 @@ fn uet_limit(scenario: &Scenario) -> Option<(u64, bool)> {
 
 impl Switch {
     pub fn new(
-        scenario: &Scenario,
+        settings: &Settings,
         seeds: &Seeds,
-        plan: &SwitchPlan,
+        plan: &NetworkPlan,
+        at: usize,
         first: usize,
-        startup: Startup,
     ) -> Switch {
-        let ports = plan.ports.len();
+        let own = &plan.switches[at];
+        let ports = own.ports.len();
+        let startup = Startup::new(settings, ports as u32).expect("start-up");
         Switch {
             startup,
             first,
@@ -60,10 +64,11 @@ impl Switch {
             paused: vec![[false; 8]; ports],
             rounds: vec![[0; 8]; ports],
             queues: (0..ports).map(|_| Default::default()).collect(),
-            ecn: scenario.switch.ecn_handler.clone(),
-            draws: seeds.switch_stream(plan.node, "ecn"),
-            router: Router::new(scenario, plan),
-            uet: uet_limit(scenario),
+            ecn: settings.ecn_handler.clone(),
+            draws: seeds.switch_stream(own.node, "ecn"),
+            router: Router::new(settings, seeds, plan, at),
+            response: settings.pfc_response_time.0,
+            uet: uet_limit(settings),
         }
     }
 
@@ -72,6 +77,16 @@ impl Switch {
             return usize::from(tc);
         }
         usize::from(self.startup.class_pool[usize::from(tc)])
+    }
+
+    /// Whether a port has paused its sender for the pool of a class.
+    pub fn holds(&self, port: usize, tc: u8) -> bool {
+        self.paused[port - self.first][self.pool_of(tc)]
+    }
+
+    /// Whether a packet of class `tc` is lossless and in the pool of class `other`.
+    pub fn waits_with(&self, tc: u8, other: u8) -> bool {
+        self.startup.is_lossless(tc) && self.pool_of(tc) == self.pool_of(other)
     }
 
     pub fn ingress_total(&self, pool: usize) -> u64 {
@@ -149,7 +164,11 @@ impl World {
         let b = packet.charged();
         let spec = self.flows[packet.flow].spec;
         let s = &mut self.switches[at];
-        let out = s.router.port(&spec);
+        let loads: Vec<u64> = s.queued.iter().map(|pools| pools.iter().sum()).collect();
+        let held: Vec<bool> = (0..loads.len())
+            .map(|local| self.ports[s.first + local].held[usize::from(packet.tc)].is_some())
+            .collect();
+        let out = s.router.port(&spec, self.now, &loads, &held);
         if !s.startup.is_lossless(packet.tc) {
             assert!(in_pool, "headroom is for lossless packets");
             let q = s.queued[out][pool];
@@ -220,6 +239,7 @@ impl World {
         let b = packet.charged();
         let s = &mut self.switches[at];
         s.queued[out][pool] += b;
+        s.router.flowlets.admitted(b, self.now);
         let w = s.ecn.ewma_weight;
         let average = &mut s.averages[out][pool];
         *average = (1.0 - w) * *average + w * s.queued[out][pool] as f64;

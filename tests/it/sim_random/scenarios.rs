@@ -2,15 +2,17 @@
 
 use poolsweep::scenario::links::pause_time;
 use poolsweep::scenario::{
-    AllToAll, Burst, Common, EcmpHashMethod, EcnHandler, FlowEntry, Flows, Hold, HostNic, Incast,
-    Nic, OnOff, PacketTrimmer, Permutation, Record, Role, Scenario, SharedBufferManager, Switch,
-    Table, Topology, Traffic, Uniform, Until,
+    AllToAll, Burst, Common, EcmpHashMethod, EcnHandler, Explicit, FatTree, FlowEntry, Flowlet,
+    Flows, Hold, HostNic, Incast, LinkEntry, LoadBalancingMethod, Nic, NodeEntry, NodeKind, OnOff,
+    PacketTrimmer, Permutation, Record, Role, Scenario, SharedBufferManager, Switch, Table,
+    TierName, TierSwitch, Topology, Traffic, Uniform, Until,
 };
 use poolsweep::units::{BitRate, Bytes, Ps};
 use proptest::collection::{btree_map, vec};
 use proptest::option::{self, weighted};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use std::collections::BTreeMap;
 
 /// A scenario that a failure shows as JSON, ready to be run again.
 #[derive(Clone)]
@@ -70,14 +72,76 @@ fn topology() -> impl Strategy<Value = Topology> {
                 fabric_delay: fabric.1.map(Ps),
             }
         });
-    prop_oneof![3 => single, 2 => two_tiers]
+    prop_oneof![3 => single, 2 => two_tiers, 1 => three_tiers(), 2 => ring()]
+}
+
+fn three_tiers() -> impl Strategy<Value = Topology> {
+    let counts = (1u32..=2, 1u32..=2, 1u32..=2, 1u32..=2, 1u32..=2);
+    let speeds = (rate(), delay(), option::of(rate()), option::of(delay()), option::of(rate()));
+    (counts, 1u32..=2, 1u32..=2, speeds)
+        .prop_filter("two hosts", |(counts, ..)| counts.0 * counts.1 * counts.2 >= 2)
+        .prop_map(|((pods, leaves, hosts, above, plane), links, spine_links, speeds)| {
+            Topology::FatTree(FatTree {
+                k: None,
+                pods: Some(pods),
+                leaves_per_pod: Some(leaves),
+                hosts_per_leaf: Some(hosts),
+                aggregations_per_pod: Some(above),
+                spines: Some(above * plane),
+                links_per_aggregation: links,
+                links_per_spine: spine_links,
+                rate: Some(BitRate(speeds.0)),
+                delay: Some(Ps(speeds.1)),
+                fabric_rate: speeds.2.map(BitRate),
+                fabric_delay: speeds.3.map(Ps),
+                spine_rate: speeds.4.map(BitRate),
+                spine_delay: None,
+            })
+        })
+}
+
+/// Switches in a ring, with one or two links between neighbours, of one tier or of two, and a host
+/// or two at each: pauses can go round.
+fn ring() -> impl Strategy<Value = Topology> {
+    let links = vec((1u32..=2, weighted(0.2, rate()), weighted(0.3, delay())), 5);
+    (3usize..=5, rate(), delay(), links, vec(any::<bool>(), 5), 1usize..=2).prop_map(
+        |(switches, rate, delay, links, spines, hosts)| {
+            let mut own = Explicit {
+                rate: Some(BitRate(rate)),
+                delay: Some(Ps(delay)),
+                ..Explicit::default()
+            };
+            let node = |name: String, kind, tier| NodeEntry { name, kind, tier };
+            for at in 0..switches {
+                let tier = Some(if spines[at] { TierName::Spine } else { TierName::Leaf });
+                own.nodes.push(node(format!("s{at}"), NodeKind::Switch, tier));
+                for host in 0..if at == 0 { hosts } else { 1 } {
+                    let name = format!("h{at}.{host}");
+                    own.nodes.push(node(name.clone(), NodeKind::Host, None));
+                    let b = format!("s{at}");
+                    own.links.push(LinkEntry { a: name, b, rate: None, delay: None, count: 1 });
+                }
+                let (count, rate, delay) = links[at];
+                own.links.push(LinkEntry {
+                    a: format!("s{at}"),
+                    b: format!("s{}", (at + 1) % switches),
+                    rate: rate.map(BitRate),
+                    delay: delay.map(Ps),
+                    count,
+                });
+            }
+            Topology::Explicit(own)
+        },
+    )
 }
 
 /// Rate and delay of the host links.
 fn host_line(topology: &Topology) -> (u64, u64) {
-    let (rate, delay) = match *topology {
-        Topology::SingleSwitch { rate, delay, .. } => (rate, delay),
-        Topology::LeafSpine { rate, delay, .. } => (rate, delay),
+    let (rate, delay) = match topology {
+        Topology::SingleSwitch { rate, delay, .. } => (*rate, *delay),
+        Topology::LeafSpine { rate, delay, .. } => (*rate, *delay),
+        Topology::FatTree(tree) => (tree.rate, tree.delay),
+        Topology::Explicit(own) => (own.rate, own.delay),
     };
     (rate.map_or(RATE, |r| r.0), delay.map_or(0, |d| d.0))
 }
@@ -177,6 +241,55 @@ fn hash() -> impl Strategy<Value = EcmpHashMethod> {
         EcmpHashMethod::Dpr,
         EcmpHashMethod::DprWithFallback,
     ])
+}
+
+/// Whether and how flowlets are told apart.
+fn flowlets() -> impl Strategy<Value = (LoadBalancingMethod, Flowlet)> {
+    let method = select(vec![LoadBalancingMethod::None, LoadBalancingMethod::Flowlet]);
+    let gap = prop_oneof![
+        2 => Just(0),
+        1 => Just(1),
+        3 => on_grid(6),
+        1 => on_grid(60),
+        1 => Just(2_000_000_000_000),
+    ];
+    (method, gap, any::<bool>())
+        .prop_map(|(method, gap, pfc_aware)| (method, Flowlet { gap: Ps(gap), pfc_aware }))
+}
+
+/// What differs in a tier. Classes keep their pools.
+fn tier(policy: Policy) -> impl Strategy<Value = TierSwitch> {
+    let points = (weighted(0.5, 1u64..2_000), weighted(0.5, 0u64..2_000));
+    let limits = (weighted(0.5, select(vec![0.0, 0.5, 2.0])), weighted(0.5, 100u64..1_500));
+    let pfc = weighted(0.3, vec(0i64..=1, 8));
+    let rest = (weighted(0.3, on_grid(3)), weighted(0.3, any::<bool>()), weighted(0.5, flowlets()));
+    (points, limits, pfc, rest).prop_map(move |(points, limits, pfc, rest)| {
+        let (response, marks, flowlets) = rest;
+        let mut own = TierSwitch { pfc_response_time: response.map(Ps), ..Default::default() };
+        own.shared_buffer_manager.static_pool_xoff_threshold = points.0.map(Bytes);
+        own.shared_buffer_manager.static_pool_xon_threshold = points.1.map(Bytes);
+        own.shared_buffer_manager.lossy_alpha = limits.0;
+        own.shared_buffer_manager.plane_bdp = limits.1.map(Bytes);
+        own.shared_buffer_manager.enable_pfc =
+            pfc.filter(|_| policy != Policy::Trimming).map(|pfc| std::array::from_fn(|n| pfc[n]));
+        own.ecn_handler.enable_ecn = marks;
+        if let Some((method, flowlet)) = flowlets {
+            own.load_balancing_method = Some(method);
+            own.ecmp_hash_method = Some(EcmpHashMethod::Crc32WithSalt);
+            own.load_balancing_flowlet.gap = Some(flowlet.gap);
+            own.load_balancing_flowlet.pfc_aware = Some(flowlet.pfc_aware);
+        }
+        own
+    })
+}
+
+/// The policy, and what differs in some tiers.
+fn tiers() -> impl Strategy<Value = (Policy, BTreeMap<TierName, TierSwitch>)> {
+    policy().prop_flat_map(|policy| {
+        let some = btree_map(select(TierName::ALL.to_vec()), tier(policy), 1..=2);
+        let tiers = prop_oneof![3 => Just(BTreeMap::new()), 1 => some];
+        (Just(policy), tiers)
+    })
 }
 
 /// How long PFC takes to act: nothing, little, or about a pause of the line.
@@ -390,49 +503,65 @@ pub fn case() -> impl Strategy<Value = Case> {
         let line = host_line(&topology);
         (
             Just(topology),
-            (buffer(8), ecn(), hash(), response(line), policy()),
+            (buffer(8), ecn(), hash(), response(line), tiers(), flowlets()),
             btree_map(0..hosts, host_nic(line), 0..=hosts as usize),
             vec(pattern(hosts), 1..=3),
             times(line),
-            (prop::bool::weighted(0.4), prop::bool::weighted(0.1)),
+            (prop::bool::weighted(0.4), prop::bool::weighted(0.1), any::<bool>()),
         )
-            .prop_map(|(topology, switch, hosts, traffic, times, (drained, zeros))| {
-                let (buffer, ecn, hash, response, policy) = switch;
-                let (duration, warm_up, interval) = times;
-                Case(Scenario {
-                    duration: Ps(duration),
-                    until: if drained { Until::Drained } else { Until::Duration },
-                    warm_up: Ps(warm_up),
-                    seed_streams: Default::default(),
-                    timing: Default::default(),
-                    topology,
-                    switch: Switch {
-                        shared_buffer_manager: under(policy, buffer),
-                        packet_trimmer: PacketTrimmer {
-                            trimming_enabled: policy == Policy::Trimming,
+            .prop_map(
+                |(topology, switch, hosts, traffic, times, (drained, zeros, stop_on_deadlock))| {
+                    let (buffer, ecn, hash, response, (policy, tiers), flowlets) = switch;
+                    let (method, load_balancing_flowlet) = flowlets;
+                    // What spreads by destination alone does not go with flowlets.
+                    let hash = match (method, hash) {
+                        (LoadBalancingMethod::None, hash) => hash,
+                        (_, EcmpHashMethod::Dpr | EcmpHashMethod::DprWithFallback) => {
+                            EcmpHashMethod::Crc32
+                        }
+                        (_, hash) => hash,
+                    };
+                    let (duration, warm_up, interval) = times;
+                    Case(Scenario {
+                        duration: Ps(duration),
+                        until: if drained { Until::Drained } else { Until::Duration },
+                        stop_on_deadlock,
+                        warm_up: Ps(warm_up),
+                        seed_streams: Default::default(),
+                        timing: Default::default(),
+                        topology,
+                        switch: Switch {
+                            shared_buffer_manager: under(policy, buffer),
+                            packet_trimmer: PacketTrimmer {
+                                trimming_enabled: policy == Policy::Trimming,
+                            },
+                            ecn_handler: ecn,
+                            ecmp_hash_method: hash,
+                            load_balancing_method: method,
+                            load_balancing_flowlet,
+                            tiers,
+                            pfc_response_time: Ps(response),
+                            ..Switch::default()
                         },
-                        ecn_handler: ecn,
-                        ecmp_hash_method: hash,
-                        pfc_response_time: Ps(response),
-                        ..Switch::default()
-                    },
-                    nic: Nic { hosts, ..Nic::default() },
-                    traffic,
-                    record: Record {
-                        interval: Some(Ps(interval)),
-                        tables: vec![
-                            Table::Jobs,
-                            Table::PortBuffers,
-                            Table::SwitchBuffers,
-                            Table::Drops,
-                            Table::Pfc,
-                            Table::PortCounters,
-                            Table::Flows,
-                        ],
-                        zeros,
-                    },
-                    budget: Default::default(),
-                })
-            })
+                        nic: Nic { hosts, ..Nic::default() },
+                        traffic,
+                        record: Record {
+                            interval: Some(Ps(interval)),
+                            tables: vec![
+                                Table::Jobs,
+                                Table::PortBuffers,
+                                Table::SwitchBuffers,
+                                Table::Drops,
+                                Table::Pfc,
+                                Table::PortCounters,
+                                Table::Flows,
+                                Table::LoadBalancing,
+                            ],
+                            zeros,
+                        },
+                        budget: Default::default(),
+                    })
+                },
+            )
     })
 }

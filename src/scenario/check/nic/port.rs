@@ -17,7 +17,7 @@ type Needs = Vec<(u8, u64, &'static str)>;
 
 pub(super) fn check(path: &str, nic: &Nic, offered: &Offered, report: &mut Report) {
     host_link(path, nic, report);
-    let Some(packets) = nic.packets() else { return };
+    let Some(packets) = nic.packets().filter(|_| nic.model.has_pools()) else { return };
     let needs = needs(nic.model, &packets, offered);
     let (ingress, egress) = (&nic.ingress, &nic.egress);
     for (block, total, shares, pools, overhead) in [

@@ -3,7 +3,7 @@
 use super::ranges::{At, MAX_COUNT};
 use crate::scenario::check::Report;
 use crate::scenario::roce::{Dcqcn, RateControl};
-use crate::scenario::{FixedWindow, Roce};
+use crate::scenario::{FixedWindow, HpccNic, Roce};
 
 /// Wire bytes of a RoCE data packet above its payload.
 const WIRE_HEADER: u64 = 58;
@@ -75,6 +75,14 @@ pub(super) fn warn(roce: &Roce, report: &mut Report) {
             "has no effect unless rate_control = dcqcn",
         );
     }
+}
+
+pub(super) fn check_hpcc(own: &HpccNic, report: &mut Report) {
+    let mut at = At::new("nic.HPCC", report);
+    at.bytes("PACKET_PAYLOAD_SIZE", own.payload, 1, MAX_PACKET - 34);
+    at.bytes("L2_CHUNK_SIZE", own.chunk, 1, i64::MAX as u64);
+    at.bytes("L2_ACK_INTERVAL", own.ack_interval, 1, i64::MAX as u64);
+    at.delay("NACK_INTERVAL", own.nack_interval);
 }
 
 pub(super) fn check_window(own: &FixedWindow, report: &mut Report) {

@@ -174,6 +174,7 @@ prop_compose! {
         ];
         Scenario {
             duration: Ps(times[7]),
+            stop_on_deadlock: flags[0],
             until: Until::Drained,
             warm_up: Ps(times[3]),
             seed_streams: SeedStreams::default(),

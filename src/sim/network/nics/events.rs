@@ -9,7 +9,7 @@ use crate::sim::meter::Depth;
 use crate::sim::nic::egress::Urgent;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, PacketKind, Transport, Whole};
-use crate::sim::observe::DropReason;
+use crate::sim::observe::{DropReason, End};
 use crate::sim::packet::{Frame, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
@@ -162,7 +162,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         self.list.set(self.ranks.nic_arrival_slot(host), key);
         if D::SWITCHES {
-            self.tally.counters_mut(h).receive(frame.wire());
+            let wire = self.framing().frame(&frame);
+            self.tally.counters_mut(h).receive(wire);
         }
         self.advance_nic(host, Kind::HostArrival);
         match frame {
@@ -232,7 +233,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.last_done = self.now;
         let nics = nics!(self);
         if self.drain && nics.unfinished == 0 && nics.quiet() && !self.source.pending() {
-            self.end_at((self.now + 1).min(self.end_time));
+            self.end_at((self.now + 1).min(self.end_time), End::Drained);
         }
     }
 
@@ -307,6 +308,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nics = nics!(self);
         if let Some(class) = nics.class_of(tc) {
             nics.hosts[host as usize].egress.set_paused(class, held);
+        }
+        if !held {
+            let now = self.now;
+            let (transport, mut io) = nics.parts(host);
+            transport.resumed(now, host, &mut io);
         }
         self.drive_nic(host);
     }

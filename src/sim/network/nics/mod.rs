@@ -219,7 +219,13 @@ impl Nics {
     }
 }
 
+/// Pools that nothing fills, for models without any.
+const BOUNDLESS: [u64; 8] = [u64::MAX / 4; 8];
+
 fn egress(nic: &Nic) -> EgressSettings {
+    if nic.model == NicModel::Hpcc {
+        return EgressSettings { pools: BOUNDLESS, scheduler: Scheduler::Strict };
+    }
     let weights = nic.egress.wrr_queue_weights.map(|weight| u32::try_from(weight).unwrap_or(0));
     EgressSettings {
         pools: nic.egress.pools(),
@@ -232,6 +238,12 @@ fn egress(nic: &Nic) -> EgressSettings {
 }
 
 fn ingress(nic: &Nic) -> IngressSettings {
+    if nic.model == NicModel::Hpcc {
+        // Hosts take everything at once.
+        let shares = [1.0; 8];
+        let (pools, link, pfc_classes) = (BOUNDLESS, u64::MAX, 0);
+        return IngressSettings { pools, link, pfc_classes, xoff: shares, xon: shares };
+    }
     let classes = nic.pfc_enable_vector.iter().enumerate();
     IngressSettings {
         pools: nic.ingress.pools(),

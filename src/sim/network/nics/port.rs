@@ -17,7 +17,7 @@ use crate::sim::meter::Depth;
 use crate::sim::nic::egress::{Next, Picked};
 use crate::sim::nic::packets::Carried;
 use crate::sim::nic::{Outgoing, Transport};
-use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet};
+use crate::sim::packet::{Frame, Label, Packet};
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
 
@@ -70,7 +70,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nic = &mut nics.hosts[host as usize];
         nic.touched = at;
         nic.egress.settle(at);
-        if nic.egress.starved() != 0 && nic.egress.has_room() {
+        if nic.egress.take_wanted() || nic.egress.starved() != 0 && nic.egress.has_room() {
             let (transport, mut io) = nics.parts(host);
             transport.room(at, host, &mut io);
         }
@@ -149,12 +149,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Nothing is on a host's link: arms the earliest instant at which its next frame could arrive
     /// at the switch.
     fn announce_nic(&mut self, host: u32, port: usize) {
+        let framing = self.framing();
         let nics = nics!(self);
         let nic = &mut nics.hosts[host as usize];
         let next = if nics.prompt { Next::Never } else { nic.egress.next(nic.touched) };
         let key = match next {
             Next::Free(at) | Next::Ready(at) => {
-                let arrives = at + nic.line.serialize(nic.egress.next_wire()) + nic.line.delay;
+                let arrives =
+                    at + nic.line.serialize(nic.egress.next_wire(framing)) + nic.line.delay;
                 if arrives < self.end_time { self.ranks.arrival(arrives, port) } else { NEVER }
             }
             Next::Never => NEVER,
@@ -187,6 +189,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// frame, which precedes what falls due with it.
     #[inline]
     fn start_nic_frame(&mut self, host: u32, at: u64, before: bool) {
+        let framing = self.framing();
         let nics = nics!(self);
         let nic = &mut nics.hosts[host as usize];
         nic.touched = at;
@@ -197,13 +200,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let Some(picked) = nic.egress.pick(at, before) else { return };
         let (wire, end, frame) = match picked {
             Picked::Pfc(frame) => {
-                let end = at + nic.line.serialize(PFC_WIRE_BYTES);
+                let end = at + nic.line.serialize(framing.pfc);
                 nic.uncounted = Some(frame);
                 nic.egress.started(end);
-                (PFC_WIRE_BYTES, end, Frame::Pfc(frame))
+                (framing.pfc, end, Frame::Pfc(frame))
             }
             Picked::Packet(out) => {
-                let wire = u64::from(out.ip) + ETHERNET_BYTES;
+                let wire = framing.wire(u64::from(out.ip));
                 let time = match nics.transport.rate(at, &out) {
                     0 => nic.line.serialize(wire),
                     rate => spacing(wire, rate),

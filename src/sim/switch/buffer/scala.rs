@@ -167,7 +167,7 @@ impl BufferManager for Scala {
             Place::Pool => at.occupancy,
             Place::Headroom => at.headroom,
         };
-        Ok(Enqueued { ingress, queue })
+        Ok(Enqueued { ingress, queue, place, pause: false })
     }
 
     #[inline]

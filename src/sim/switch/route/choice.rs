@@ -5,7 +5,7 @@
 //! by a constant of the salt alone.
 
 use super::ecmp::{FlowIdentity, fmix32, fold16, salt};
-use super::{RouteError, Routes};
+use super::{RouteError, Routes, SetId};
 use crate::scenario::EcmpHashMethod;
 use crate::scenario::links::NetworkPlan;
 use crate::sim::traffic::FlowStart;
@@ -33,9 +33,10 @@ impl FlowHashes {
     }
 }
 
-/// A switch's part of the salted hashes.
+/// A switch's method, and its part of the salted hashes.
 #[derive(Debug, Clone, Copy)]
-struct Salted {
+struct Chooser {
+    method: EcmpHashMethod,
     salt: u32,
     /// CRC-32 continued from the salt, xor CRC-32 from 0, of anything as long as an identity.
     crc: u32,
@@ -45,8 +46,7 @@ struct Salted {
 #[derive(Debug)]
 pub struct Forwarding {
     routes: Routes,
-    method: EcmpHashMethod,
-    salted: Vec<Salted>,
+    choosers: Vec<Chooser>,
     choices: bool,
     /// By switch and host: the only port, or [`SEVERAL`]. Empty in networks too large for it.
     direct: Vec<u16>,
@@ -59,25 +59,29 @@ const SEVERAL: u16 = u16::MAX;
 const DIRECT_LIMIT: usize = 4 << 20;
 
 impl Forwarding {
-    /// Routes of a network under a method.
+    /// Routes of a network; `method` is that of a switch, by its place in the network's list.
     ///
     /// # Errors
     ///
     /// As [`Routes::new`].
-    pub fn new(network: &NetworkPlan, method: EcmpHashMethod) -> Result<Forwarding, RouteError> {
+    pub fn new(
+        network: &NetworkPlan,
+        method: impl Fn(usize) -> EcmpHashMethod,
+    ) -> Result<Forwarding, RouteError> {
         let routes = Routes::new(network)?;
         let any = FlowIdentity { src: 0, dst: 0, source_port: 0, id: 0 };
-        let salted = network
+        let choosers = network
             .switches
             .iter()
-            .map(|switch| {
+            .enumerate()
+            .map(|(at, switch)| {
                 let salt = salt(switch.node);
-                Salted { salt, crc: any.crc32(salt) ^ any.crc32(0) }
+                Chooser { method: method(at), salt, crc: any.crc32(salt) ^ any.crc32(0) }
             })
             .collect();
         let choices = (0..network.switches.len())
             .flat_map(|switch| routes.sets_of(switch))
-            .any(|set| routes.members(super::SetId(set)).len() > 1);
+            .any(|set| routes.members(SetId(set)).len() > 1);
         let hosts = network.hosts as usize;
         let direct = if network.switches.len() * hosts <= DIRECT_LIMIT {
             let pairs = (0..network.switches.len())
@@ -90,7 +94,7 @@ impl Forwarding {
         } else {
             Vec::new()
         };
-        Ok(Forwarding { routes, method, salted, choices, direct, hosts })
+        Ok(Forwarding { routes, choosers, choices, direct, hosts })
     }
 
     /// The port, local to switch `switch`, by which host `dst` is reached where there is no
@@ -119,12 +123,25 @@ impl Forwarding {
         members[(hash % members.len() as u64) as usize] as usize
     }
 
-    fn hash(&self, switch: usize, dst: u32, id: u64, hashes: FlowHashes, members: usize) -> u64 {
+    /// The tables.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The hash of a flow at switch `switch`, for a set of that many members.
+    pub fn hash(
+        &self,
+        switch: usize,
+        dst: u32,
+        id: u64,
+        hashes: FlowHashes,
+        members: usize,
+    ) -> u64 {
         let FlowHashes { crc, xor } = hashes;
-        let Salted { salt, crc: continued } = self.salted[switch];
+        let Chooser { method, salt, crc: continued } = self.choosers[switch];
         // The low 9 bits of the destination's address less 1: 10.0.0.0 ends in zeros.
         let dpr = u64::from(dst & 0x1ff);
-        match self.method {
+        match method {
             EcmpHashMethod::Dpr => dpr,
             EcmpHashMethod::Hash => fold16(xor),
             EcmpHashMethod::HashWithSalt => fold16(xor.wrapping_add(salt)),
@@ -180,7 +197,7 @@ mod tests {
             };
             let identity = FlowIdentity { src, dst, source_port: entropy, id };
             for method in [Dpr, Hash, HashWithSalt, Crc32, Crc32WithSalt, DprWithFallback, FlowId] {
-                let forwarding = Forwarding::new(&network, method).expect("connected");
+                let forwarding = Forwarding::new(&network, |_| method).expect("connected");
                 let port = forwarding.port(src as usize, dst, id, FlowHashes::of(&flow));
                 let member = ecmp::member(method, 2 + src, &identity, n as usize);
                 prop_assert_eq!(port, member + 1, "{:?}", method);

@@ -133,6 +133,32 @@ impl Routes {
         &self.ports[start as usize..end as usize]
     }
 
+    /// The part of all members, numbered set by set, that a set has.
+    #[inline]
+    pub fn places(&self, set: SetId) -> Range<usize> {
+        let Range { start, end } = self.sets[set.0 as usize];
+        start as usize..end as usize
+    }
+
+    /// Number of sets, of all switches.
+    pub fn set_count(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Number of members of all sets.
+    pub fn place_count(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// One host of each switch that has hosts: together they stand for every destination.
+    pub(super) fn edge_hosts(&self) -> Vec<u32> {
+        let mut hosts = vec![0; self.edges];
+        for (host, &edge) in (0..).zip(&self.edge_of) {
+            hosts[edge as usize] = host;
+        }
+        hosts
+    }
+
     /// The ids of a switch's sets.
     pub fn sets_of(&self, switch: usize) -> Range<u32> {
         self.of_switch[switch].clone()

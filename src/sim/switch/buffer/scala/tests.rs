@@ -444,7 +444,7 @@ fn a_trim_moves_the_charge_to_pool_1_and_fails_when_its_queue_is_full() {
     for n in 1..=217u64 {
         assert_eq!(offer(&mut m, 2, 1, 4_000, false), Some(DropReason::EgressQueueLimit));
         assert_eq!(m.held(2, 0), (0, 0, 0), "the original's charge is given back");
-        let both = Enqueued { ingress: 46 * n, queue: 46 * n };
+        let both = Enqueued { ingress: 46 * n, queue: 46 * n, place: Place::Pool, pause: false };
         assert_eq!(m.trim(2, 1, 46), Ok(both), "{n}");
     }
     // 217 × 46 = 9,982; the 218th would make it 10,028. It leaves nothing charged.
@@ -477,7 +477,10 @@ fn a_trim_fails_when_pool_1_is_full() {
     assert_eq!((m.held(4, 1), m.held(2, 1)), ((0, 0, 0), (0, 0, 276)));
     assert_eq!(m.pool_held(1), (966, 966));
     m.depart(3, 1, 1, 46);
-    assert_eq!(m.trim(4, 2, 46), Ok(Enqueued { ingress: 46, queue: 322 }));
+    assert_eq!(
+        m.trim(4, 2, 46),
+        Ok(Enqueued { ingress: 46, queue: 322, place: Place::Pool, pause: false })
+    );
 }
 
 #[test]

@@ -1,0 +1,318 @@
+//! The host of HPCC's and ns3-datacenter's ns-3 code, without congestion control.
+//!
+//! Owns the transports of all hosts of a job. A flow is a queue pair of its own and sends at line
+//! rate without a window; flows take turns packet by packet, after any answer that waits.
+//! Receivers take packets in order only. The sender goes back when it is told of a gap and at no
+//! other time: there is no timeout, and a flow whose last packets are lost never ends. A packet is
+//! chosen when it can start, so nothing waits in the port's queues. Refuses to know switches and
+//! events.
+
+mod queue_pair;
+#[cfg(test)]
+mod tests;
+
+use super::{
+    CodePoint, Done, Header, Incoming, Io, Message, NEVER, Outgoing, PacketKind, Transport, Whole,
+};
+use crate::scenario::HpccNic;
+use queue_pair::{Answer, AnswerRules, QueuePair};
+use std::collections::VecDeque;
+
+/// IP bytes of a data packet above its payload: sequence 6, UDP 8, IPv4 20.
+pub const DATA_HEADER: u16 = 34;
+/// IP bytes of an answer.
+const ANSWER: u16 = 46;
+/// No queue pair, or no flow.
+const NONE: u32 = u32::MAX;
+
+/// One host.
+#[derive(Debug, Default)]
+struct Host {
+    /// Answers that wait, in order.
+    answers: VecDeque<Outgoing>,
+    /// Its flows in order of their start, until they are found finished.
+    flows: Vec<u32>,
+    /// Place in `flows` of the last one that sent.
+    last: usize,
+}
+
+/// The transports of a job's hosts.
+#[derive(Debug)]
+pub struct Hpcc {
+    payload: u64,
+    rules: AnswerRules,
+    /// The class whose pause holds answers back, and the one switches queue them in, if it is not
+    /// their data's.
+    answer_class: u8,
+    answer_tc: Option<u8>,
+    ect: bool,
+    hosts: Vec<Host>,
+    pairs: Vec<QueuePair>,
+    free: Vec<u32>,
+}
+
+impl Hpcc {
+    /// Idle NICs of `hosts` hosts, from settings that have passed their checks.
+    pub fn new(settings: &HpccNic, hosts: u32) -> Hpcc {
+        Hpcc {
+            payload: settings.payload.0.clamp(1, u64::from(u16::MAX - DATA_HEADER)),
+            rules: AnswerRules {
+                chunk: settings.chunk.0.max(1),
+                interval: settings.ack_interval.0,
+                nack_interval: settings.nack_interval.0,
+            },
+            answer_class: if settings.ack_high_prio { 0 } else { 3 },
+            answer_tc: settings.ack_high_prio.then_some(0),
+            ect: settings.ect,
+            hosts: (0..hosts).map(|_| Host::default()).collect(),
+            pairs: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Hands the port its next packet if it can start one now.
+    fn fill(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        if io.egress.free_at() > now || !io.egress.is_empty() {
+            io.egress.want();
+            return;
+        }
+        let Some(packet) = self.choose(host, io) else { return };
+        // The pool has no bound.
+        io.egress.reserve(packet.class, packet.ip);
+        io.egress.queue(0, packet);
+    }
+
+    fn choose(&mut self, host: u32, io: &mut Io<'_>) -> Option<Outgoing> {
+        let paused = io.egress.paused();
+        let own = &mut self.hosts[host as usize];
+        if paused >> self.answer_class & 1 == 0
+            && let Some(answer) = own.answers.pop_front()
+        {
+            return Some(answer);
+        }
+        let count = own.flows.len();
+        let (mut chosen, mut finished) = (None, count);
+        for step in 1..=count {
+            let place = (own.last + step) % count;
+            let pair = &self.pairs[own.flows[place] as usize];
+            if pair.left() > 0 && paused >> pair.tc & 1 == 0 {
+                chosen = Some(place);
+                break;
+            }
+            if pair.is_finished() {
+                finished = finished.min(place);
+            }
+        }
+        let chosen_pair = chosen.map(|place| own.flows[place]);
+        if finished < count {
+            self.forget(host, finished, &mut chosen);
+        }
+        self.hosts[host as usize].last = chosen?;
+        Some(self.data(chosen_pair?, io))
+    }
+
+    /// Takes finished flows from a place on out of a host's list; `kept` is a place in it. Where
+    /// turns go on does not move with them.
+    fn forget(&mut self, host: u32, from: usize, kept: &mut Option<usize>) {
+        let flows = std::mem::take(&mut self.hosts[host as usize].flows);
+        let mut left = Vec::with_capacity(flows.len());
+        for (place, index) in flows.into_iter().enumerate() {
+            let pair = &mut self.pairs[index as usize];
+            if place >= from && pair.is_finished() {
+                pair.listed = false;
+                self.release(index);
+                continue;
+            }
+            if *kept == Some(place) {
+                *kept = Some(left.len());
+            }
+            left.push(index);
+        }
+        self.hosts[host as usize].flows = left;
+    }
+
+    /// The next packet of a flow that has one.
+    fn data(&mut self, index: u32, io: &mut Io<'_>) -> Outgoing {
+        let pair = &mut self.pairs[index as usize];
+        let (first, payload) = (pair.next, pair.left().min(self.payload));
+        pair.next += payload;
+        pair.under_way += 1;
+        if pair.next == pair.size && pair.fresh < pair.size {
+            io.done.push(Done::Sent(pair.flow));
+        }
+        let mut header = Header::new(PacketKind::Data, index, first as u32);
+        header.bits = first;
+        Outgoing {
+            header,
+            dst: pair.dst,
+            // At most a packet's payload: it fits.
+            ip: DATA_HEADER + payload as u16,
+            entropy: pair.entropy,
+            tc: pair.tc,
+            class: pair.tc,
+            code_point: CodePoint::NoTrim,
+            ect: self.ect,
+            rate: 0,
+        }
+    }
+
+    fn receive_data(&mut self, now: u64, host: u32, packet: &Incoming, io: &mut Io<'_>) {
+        let index = packet.header.connection;
+        let pair = &mut self.pairs[index as usize];
+        let payload = u64::from(packet.ip.saturating_sub(DATA_HEADER));
+        io.stats.write_pkts_rcvd += 1;
+        io.stats.m_marked_pkts_rcvd += u64::from(packet.ce);
+        let answer = pair.arrive(now, packet.header.bits, payload, &self.rules);
+        let in_order = matches!(answer, Answer::Ack | Answer::Silent);
+        io.stats.num_out_of_order_events_on_nic +=
+            u64::from(matches!(answer, Answer::Nack | Answer::Told));
+        io.stats.num_dup_events_on_nic += u64::from(answer == Answer::Duplicate);
+        if pair.flow != NONE {
+            let flow = &mut io.flows[pair.flow as usize];
+            flow.received_packets += 1;
+            flow.received_bytes += u64::from(packet.ip);
+            flow.received_ce += u64::from(packet.ce);
+            if in_order {
+                flow.payload_bytes += payload;
+                if pair.expected() >= pair.size {
+                    io.done.push(Done::Received(pair.flow));
+                }
+            }
+        }
+        let kind = match answer {
+            Answer::Ack => PacketKind::Ack,
+            Answer::Nack => PacketKind::Nack,
+            Answer::Silent | Answer::Told | Answer::Duplicate => return,
+        };
+        pair.under_way += 1;
+        let mut header = Header::new(kind, index, packet.header.psn);
+        header.bits = pair.expected();
+        self.hosts[host as usize].answers.push_back(Outgoing {
+            header,
+            dst: pair.src,
+            ip: ANSWER,
+            entropy: pair.entropy,
+            tc: self.answer_tc.unwrap_or(pair.tc),
+            class: self.answer_class,
+            code_point: CodePoint::Control,
+            ect: false,
+            rate: 0,
+        });
+        self.fill(now, host, io);
+    }
+
+    fn receive_answer(&mut self, now: u64, host: u32, header: &Header, io: &mut Io<'_>) {
+        let negative = header.kind == PacketKind::Nack;
+        let pair = &mut self.pairs[header.connection as usize];
+        if pair.flow != NONE {
+            pair.acknowledge(header.bits, negative);
+            if pair.is_finished() {
+                io.stats.wqes_completed += 1;
+                io.done.push(Done::Acknowledged(pair.flow));
+                pair.flow = NONE;
+            }
+        }
+        self.fill(now, host, io);
+    }
+
+    /// Frees a queue pair that nothing names any more.
+    fn release(&mut self, index: u32) {
+        if self.pairs[index as usize].is_gone() {
+            self.free.push(index);
+        }
+    }
+
+    /// A packet of a queue pair has arrived or is lost.
+    fn landed(&mut self, index: u32) {
+        self.pairs[index as usize].under_way -= 1;
+        self.release(index);
+    }
+}
+
+impl Transport for Hpcc {
+    fn post(&mut self, now: u64, message: &Message, io: &mut Io<'_>) {
+        io.stats.wqes_created += 1;
+        let pair = QueuePair::new(
+            message.flow,
+            (message.src, message.dst),
+            message.tc,
+            super::source_port(message.id),
+            message.bytes,
+        );
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.pairs[index as usize] = pair;
+                index
+            }
+            None => {
+                self.pairs.push(pair);
+                self.pairs.len() as u32 - 1
+            }
+        };
+        self.hosts[message.src as usize].flows.push(index);
+        self.fill(now, message.src, io);
+    }
+
+    fn receive(&mut self, now: u64, host: u32, packet: &Incoming, io: &mut Io<'_>) {
+        io.stats.total_pkts_rcvd += 1;
+        match packet.header.kind {
+            PacketKind::Data if packet.whole == Whole::Whole => {
+                self.receive_data(now, host, packet, io);
+            }
+            // As good as lost.
+            PacketKind::Data => io.stats.trimmed_pkts_rcvd += 1,
+            kind @ (PacketKind::Ack | PacketKind::Nack) => {
+                io.stats.ack_pkts_rcvd += u64::from(kind == PacketKind::Ack);
+                io.stats.nack_pkts_rcvd += u64::from(kind == PacketKind::Nack);
+                self.receive_answer(now, host, &packet.header, io);
+            }
+            // Nobody sends these here.
+            PacketKind::Probe | PacketKind::ProbeAck | PacketKind::Cnp => {}
+        }
+        self.landed(packet.header.connection);
+    }
+
+    fn lost(&mut self, header: &Header) {
+        self.landed(header.connection);
+    }
+
+    fn deadline(&self, _host: u32) -> u64 {
+        NEVER
+    }
+
+    fn timer(&mut self, _now: u64, _host: u32, _io: &mut Io<'_>) {}
+
+    fn sending(&mut self, _now: u64, _end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>) {
+        io.stats.total_pkts_sent += 1;
+        match packet.header.kind {
+            PacketKind::Ack => io.stats.ack_pkts_sent += 1,
+            PacketKind::Nack => io.stats.nack_pkts_sent += 1,
+            _ => {
+                io.stats.write_pkts_sent += 1;
+                let pair = &mut self.pairs[packet.header.connection as usize];
+                let after = packet.header.bits + u64::from(packet.ip - DATA_HEADER);
+                let again = packet.header.bits < pair.fresh;
+                pair.fresh = pair.fresh.max(after);
+                io.stats.num_rtx += u64::from(again);
+                if pair.flow != NONE {
+                    let flow = &mut io.flows[pair.flow as usize];
+                    flow.sent_packets += 1;
+                    flow.sent_bytes += u64::from(packet.ip);
+                    flow.retransmitted += u64::from(again);
+                }
+            }
+        }
+        let own = &self.hosts[host as usize];
+        if !own.answers.is_empty() || !own.flows.is_empty() {
+            io.egress.want();
+        }
+    }
+
+    fn room(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        self.fill(now, host, io);
+    }
+
+    fn resumed(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        self.fill(now, host, io);
+    }
+}

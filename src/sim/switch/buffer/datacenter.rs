@@ -1,0 +1,348 @@
+//! The `SwitchMmu` of ns3-datacenter, with its `sonic` rules.
+//!
+//! Rules: pools at ingress and egress are counters of the same bytes. A lossless queue over its
+//! ingress threshold takes headroom until that is empty again, and pauses while it has any; a lossy
+//! one is refused. Egress has a threshold a queue and a pool a kind. Bytes leave headroom first and
+//! are released as transmission starts. Queue 0 is charged nowhere. Thresholds are
+//! [`thresholds`]'s.
+
+mod thresholds;
+
+use super::{Arrival, BufferManager, Departed, Enqueued, Place};
+use crate::scenario::{BufferAlgorithm, DatacenterBuffer, Marks};
+use crate::sim::link::Line;
+use crate::sim::observe::DropReason;
+use thresholds::{QUEUES, SideState};
+
+/// Buffer manager of the `ns3-datacenter` model.
+#[derive(Debug, Clone)]
+pub struct Datacenter {
+    settings: DatacenterBuffer,
+    lossless: u8,
+    /// Headroom of each queue of a port, by port, and what all may hold together.
+    headroom: Vec<u64>,
+    headroom_total: u64,
+    reserved: u64,
+    marks: Vec<Marks>,
+    now: u64,
+    /// Bytes each port brought into each queue, reserve and headroom included.
+    ingress: SideState,
+    /// Bytes queued to leave.
+    egress: SideState,
+    /// Of the ingress bytes, those in headroom.
+    xoff_used: Vec<u64>,
+    paused: Vec<bool>,
+    total_used: u64,
+    xoff_total_used: u64,
+    reserved_used: u64,
+    /// Egress bytes of lossy and of lossless queues.
+    egress_used: [u64; 2],
+}
+
+impl Datacenter {
+    /// The manager of a switch with these lines at its ports.
+    pub fn new(
+        settings: &DatacenterBuffer,
+        lines: &[Line],
+        marks: impl Fn(u64) -> Marks,
+    ) -> Datacenter {
+        let headroom: Vec<u64> =
+            lines.iter().map(|line| settings.headroom(line.rate, line.delay)).collect();
+        let count = lines.len() * QUEUES;
+        let of_ports = headroom.iter().fold(0u64, |sum, &port| sum.saturating_add(port));
+        let of_all = of_ports.saturating_mul(QUEUES as u64);
+        Datacenter {
+            settings: *settings,
+            lossless: settings.lossless(),
+            headroom_total: settings.xoff_total.map_or(of_all, |total| total.0),
+            headroom,
+            reserved: settings.ingress_reserve.0.saturating_mul(count as u64),
+            marks: lines.iter().map(|line| marks(line.rate)).collect(),
+            now: 0,
+            ingress: SideState::new(lines),
+            egress: SideState::new(lines),
+            xoff_used: vec![0; count],
+            paused: vec![false; count],
+            total_used: 0,
+            xoff_total_used: 0,
+            reserved_used: 0,
+            egress_used: [0; 2],
+        }
+    }
+
+    #[inline]
+    fn index(port: usize, tc: u8) -> usize {
+        port * QUEUES + usize::from(tc & 7)
+    }
+
+    /// Whether a class is lossless, as a place in tables of two.
+    #[inline]
+    fn kind(&self, tc: u8) -> usize {
+        usize::from(self.lossless >> tc & 1)
+    }
+
+    /// What a queue may hold at ingress now.
+    #[inline]
+    fn ingress_threshold(&mut self, index: usize) -> i64 {
+        let settings = &self.settings;
+        let used = self.total_used - self.xoff_total_used - self.reserved_used;
+        let pool = match settings.algorithm {
+            BufferAlgorithm::Reverie => settings.shared_pool.0,
+            _ => settings.ingress_pool.0.saturating_sub(self.reserved),
+        };
+        let free = (pool as i64).saturating_sub(used as i64);
+        let (algorithm, alpha) = (settings.algorithm, settings.alpha_ingress);
+        self.ingress.threshold(algorithm, index, alpha, (free, pool), self.now)
+    }
+
+    /// What a queue may hold at egress now.
+    #[inline]
+    fn egress_threshold(&mut self, index: usize, kind: usize) -> i64 {
+        let settings = &self.settings;
+        let pool = [settings.egress_pool_lossy.0, settings.egress_pool_lossless.0][kind];
+        let (pool, used) = match settings.algorithm {
+            BufferAlgorithm::Reverie => (settings.shared_pool.0, self.total_used),
+            _ => (pool, self.egress_used[kind]),
+        };
+        let free = (pool as i64).saturating_sub(used as i64);
+        let (algorithm, alpha) = (settings.algorithm, settings.alpha_egress);
+        self.egress.threshold(algorithm, index, alpha, (free, pool), self.now)
+    }
+
+    /// Reverie tests lossless packets at ingress only and lossy ones at egress only.
+    #[inline]
+    fn tests(&self, ingress: bool, kind: usize) -> bool {
+        self.settings.algorithm != BufferAlgorithm::Reverie || ingress == (kind == 1)
+    }
+
+    fn ingress_refusal(&mut self, port: usize, tc: u8, bytes: u64) -> Option<DropReason> {
+        let (index, kind) = (Datacenter::index(port, tc), self.kind(tc));
+        let after = self.total_used + bytes;
+        let pool = self.settings.ingress_pool.0;
+        if kind == 1 {
+            // Nothing but headroom keeps a lossless packet out while there is room in all: the
+            // first one into headroom is not tested against it.
+            let xoff = self.xoff_used[index];
+            let full = bytes + self.ingress.bytes[index] > self.settings.ingress_reserve.0
+                && bytes + xoff > self.headroom[port];
+            if xoff > 0 && (full || bytes + self.xoff_total_used > self.headroom_total) {
+                return Some(DropReason::IngressHeadroom);
+            }
+            if after > pool.saturating_add(self.headroom_total) {
+                return Some(DropReason::IngressPool);
+            }
+        } else if self.tests(true, kind) {
+            let threshold = self.ingress_threshold(index);
+            let queue = bytes + self.ingress.bytes[index];
+            if queue as i64 > threshold && queue > self.settings.ingress_reserve.0 {
+                return Some(DropReason::IngressAdmission);
+            }
+            if after - self.xoff_total_used > pool {
+                return Some(DropReason::IngressPool);
+            }
+        }
+        (after > self.settings.buffer_pool.0).then_some(DropReason::IngressPool)
+    }
+
+    fn egress_refusal(&mut self, port: usize, tc: u8, bytes: u64) -> Option<DropReason> {
+        let (index, kind) = (Datacenter::index(port, tc), self.kind(tc));
+        if !self.tests(false, kind) {
+            return None;
+        }
+        // A full pool leaves every threshold at 0: the pool is what refuses then.
+        let pool = [self.settings.egress_pool_lossy.0, self.settings.egress_pool_lossless.0][kind];
+        let full = bytes + self.egress_used[kind] > pool
+            || bytes + self.total_used > self.settings.buffer_pool.0;
+        if full {
+            return Some(DropReason::EgressPool);
+        }
+        let threshold = self.egress_threshold(index, kind);
+        let queue = bytes + self.egress.compared(self.settings.algorithm, index);
+        (queue as i64 > threshold).then_some(DropReason::EgressQueueLimit)
+    }
+
+    /// Keeps the bytes of reserves in use up to date as a queue goes from one length to another.
+    #[inline]
+    fn count_reserved(&mut self, before: u64, after: u64) {
+        let reserve = self.settings.ingress_reserve.0;
+        self.reserved_used = self.reserved_used + after.min(reserve) - before.min(reserve);
+    }
+}
+
+impl BufferManager for Datacenter {
+    const RELEASES_AT_START: bool = true;
+    const ROUND_ROBIN: bool = true;
+    const PAUSES_EXPIRE: bool = false;
+    const OWN_FRAMES: bool = true;
+    const OWN_MARKS: bool = true;
+    const CLOCK: bool = true;
+    const COUNTERS: usize = 5;
+
+    fn reserve(&self) -> u64 {
+        self.settings.ingress_reserve.0
+    }
+
+    fn limits(&self, pool: usize) -> Option<[u64; 5]> {
+        if pool == 0 {
+            return Some([u64::MAX; 5]);
+        }
+        let own = &self.settings;
+        let lossless = self.lossless >> pool & 1 != 0;
+        let headroom = match lossless {
+            true => self.headroom.iter().copied().max().unwrap_or(0),
+            false => u64::MAX,
+        };
+        let egress = if lossless { own.egress_pool_lossless.0 } else { own.egress_pool_lossy.0 };
+        let shared = own.ingress_pool.0.saturating_sub(self.reserved);
+        Some([own.ingress_pool.0, egress, headroom, shared, own.ingress_reserve.0])
+    }
+
+    #[inline]
+    fn set_now(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    /// Only tests: bytes are charged with the egress port known.
+    #[inline]
+    fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival {
+        let refusal = if tc == 0 { None } else { self.ingress_refusal(port, tc, bytes) };
+        Arrival { admitted: refusal.map_or(Ok(Place::Pool), Err), pause: false }
+    }
+
+    #[inline]
+    fn enqueue(
+        &mut self,
+        in_port: usize,
+        out_port: usize,
+        tc: u8,
+        bytes: u64,
+        place: Place,
+        _retransmit: bool,
+    ) -> Result<Enqueued, DropReason> {
+        if tc == 0 {
+            return Ok(Enqueued { ingress: 0, queue: 0, place, pause: false });
+        }
+        if let Some(reason) = self.egress_refusal(out_port, tc, bytes) {
+            return Err(reason);
+        }
+        let (from, to) = (Datacenter::index(in_port, tc), Datacenter::index(out_port, tc));
+        let kind = self.kind(tc);
+        let before = self.ingress.bytes[from];
+        self.ingress.add(from, bytes);
+        self.total_used += bytes;
+        self.count_reserved(before, before + bytes);
+        let (mut place, mut pause) = (Place::Pool, false);
+        if kind == 1 {
+            let over = self.xoff_used[from] > 0 || {
+                let threshold = self.ingress_threshold(from);
+                self.ingress.compared(self.settings.algorithm, from) as i64 > threshold
+            };
+            if over {
+                self.xoff_used[from] += bytes;
+                self.xoff_total_used += bytes;
+                place = Place::Headroom;
+            }
+            pause = !self.paused[from] && self.xoff_used[from] > 0;
+            self.paused[from] |= pause;
+        }
+        self.egress.add(to, bytes);
+        self.egress_used[kind] += bytes;
+        let headroom = self.xoff_used[from];
+        let ingress = match place {
+            Place::Pool => self.ingress.bytes[from] - headroom,
+            Place::Headroom => headroom,
+        };
+        Ok(Enqueued { ingress, queue: self.egress.bytes[to], place, pause })
+    }
+
+    fn trims(&self) -> bool {
+        false
+    }
+
+    fn trim(&mut self, _: usize, _: usize, _: u64) -> Result<Enqueued, DropReason> {
+        Err(DropReason::TrimFailed)
+    }
+
+    #[inline]
+    fn depart(&mut self, in_port: usize, out_port: usize, tc: u8, bytes: u64) -> Departed {
+        if tc == 0 {
+            return Departed::default();
+        }
+        let (from, to) = (Datacenter::index(in_port, tc), Datacenter::index(out_port, tc));
+        let (now, gamma, kind) = (self.now, self.settings.gamma, self.kind(tc));
+        let from_headroom = self.xoff_used[from].min(bytes);
+        self.xoff_used[from] -= from_headroom;
+        self.xoff_total_used -= from_headroom;
+        let before = self.ingress.bytes[from];
+        self.ingress.take(from, bytes, now, gamma);
+        self.total_used -= bytes;
+        self.count_reserved(before, before - bytes);
+        self.egress.take(to, bytes, now, gamma);
+        self.egress_used[kind] -= bytes;
+        let (held, headroom) = (self.ingress.bytes[from], self.xoff_used[from]);
+        let resume = self.paused[from] && headroom == 0 && {
+            let (xon, offset) = (self.settings.xon.0, self.settings.xon_offset.0);
+            held < xon || (held + offset) as i64 <= self.ingress_threshold(from)
+        };
+        if resume {
+            self.paused[from] = false;
+        }
+        Departed {
+            from_headroom,
+            from_pool: bytes - from_headroom,
+            headroom,
+            ingress: held - headroom,
+            queue: self.egress.bytes[to],
+            resume,
+        }
+    }
+
+    #[inline]
+    fn mark_probability(&self, out_port: usize, tc: u8) -> f64 {
+        match tc {
+            0 => 0.0,
+            _ => {
+                let queue = self.egress.bytes[Datacenter::index(out_port, tc)];
+                self.marks[out_port].probability(queue)
+            }
+        }
+    }
+
+    #[inline]
+    fn charges(&self, tc: u8) -> bool {
+        tc != 0
+    }
+
+    #[inline]
+    fn pool_of(&self, tc: u8) -> usize {
+        usize::from(tc & 7)
+    }
+
+    #[inline]
+    fn lossless(&self, tc: u8) -> bool {
+        self.lossless >> tc & 1 != 0
+    }
+
+    fn priority_group(&self, pool: usize) -> u8 {
+        self.lossless & 1 << pool
+    }
+
+    fn paused(&self, port: usize, pool: usize) -> bool {
+        self.paused[Datacenter::index(port, pool as u8)]
+    }
+
+    fn held(&self, port: usize, pool: usize) -> (u64, u64, u64) {
+        let index = Datacenter::index(port, pool as u8);
+        let headroom = self.xoff_used[index];
+        (self.ingress.bytes[index] - headroom, headroom, self.egress.bytes[index])
+    }
+
+    fn pool_held(&self, pool: usize) -> (u64, u64) {
+        (0..self.headroom.len())
+            .map(|port| self.held(port, pool))
+            .fold((0, 0), |sum, (occupancy, _, queue)| (sum.0 + occupancy, sum.1 + queue))
+    }
+}
+
+#[cfg(test)]
+mod tests;
