@@ -30,6 +30,11 @@ pub fn job_rows(dataset: &Dataset, plan: &Plan) -> Result<BTreeMap<JobId, JobRow
                 pause: number(&batch, "pause_time_fraction", index),
                 peak_headroom: integer(&batch, "peak_headroom_bytes", index),
                 peak_egress: integer(&batch, "peak_egress_bytes", index),
+                goodput: number(&batch, "goodput_bps", index),
+                slowest: integer(&batch, "fct_max_ps", index)
+                    .filter(|_| integer(&batch, "flows_unfinished", index) == Some(0)),
+                drained: integer(&batch, "end_ps", index)
+                    .filter(|_| texts(&batch, "end")(index).as_deref() == Some("drained")),
                 occasional: OCCASIONAL.map(|(name, _)| integer(&batch, name, index)),
             };
             rows.insert(id, row);

@@ -30,12 +30,18 @@ pub struct JobRow {
     pub peak_headroom: Option<i64>,
     /// Largest egress queue of a port, bytes.
     pub peak_egress: Option<i64>,
+    /// Payload bits a second handed to applications; none: NICs without acknowledgements.
+    pub goodput: Option<f64>,
+    /// Longest completion time, ps; none: not every flow completed.
+    pub slowest: Option<i64>,
+    /// When everything had arrived, ps; none: the duration was too short.
+    pub drained: Option<i64>,
     /// What is told only where it happened: the columns of [`OCCASIONAL`], in their order.
     pub occasional: [Option<i64>; OCCASIONAL.len()],
 }
 
 /// Columns of `jobs` that the table shows only if something of them happened, with their heads.
-pub const OCCASIONAL: [(&str, &str); 8] = [
+pub const OCCASIONAL: [(&str, &str); 11] = [
     ("drops_ingress_headroom", "ingress_headroom"),
     ("drops_ingress_pool", "ingress_pool"),
     ("drops_egress_queue_limit", "egress_queue_limit"),
@@ -44,6 +50,9 @@ pub const OCCASIONAL: [(&str, &str); 8] = [
     ("drops_nic_receive_pool", "nic_receive_pool"),
     ("stuck_pauses", "stuck pauses"),
     ("ecn_marks", "marks"),
+    ("trims", "trims"),
+    ("retransmitted_packets", "sent again"),
+    ("timeouts", "timeouts"),
 ];
 
 /// How many of them are reasons of drops.
@@ -191,9 +200,18 @@ fn full_table(view: View<'_>, shown: &[usize], rows: &BTreeMap<JobId, JobRow>) -
     head.push(("drops".into(), Align::Right));
     head.extend(occasional.iter().map(|&n| (OCCASIONAL[n].1.into(), Align::Right)));
     head.push(("paused".into(), Align::Right));
+    // Senders that react: what their applications get of it.
+    let reactive = rows.values().any(|row| row.goodput.is_some());
     // Where no headroom is used, how long the queues got is what there is to know.
-    let peak = if headroom_used { "peak headroom" } else { "peak egress" };
-    head.push((peak.into(), Align::Right));
+    let queues = reactive || !headroom_used;
+    let peaks = [(headroom_used, "peak headroom"), (queues, "peak egress")];
+    head.extend(peaks.iter().filter(|(shown, _)| *shown).map(|p| (p.1.into(), Align::Right)));
+    let drained = reactive && rows.values().any(|row| row.drained.is_some());
+    // Where everything starts at once, the slowest flow ends when the job does.
+    let time = |ps: Option<i64>| ps.map_or_else(|| "-".into(), |ps| text::about_time(ps as f64));
+    let timed = reactive && rows.values().any(|row| time(row.slowest) != time(row.drained));
+    let answers = [(reactive, "goodput"), (timed, "slowest flow"), (drained, "drained")];
+    head.extend(answers.iter().filter(|(shown, _)| *shown).map(|a| (a.1.into(), Align::Right)));
     head.push((String::new(), Align::Left));
     let mut table = TextTable::new(head);
     for (index, point) in view.points.iter().enumerate() {
@@ -214,8 +232,21 @@ fn full_table(view: View<'_>, shown: &[usize], rows: &BTreeMap<JobId, JobRow>) -
         let occasion = |&n: &usize| row.occasional[n].map_or_else(|| "-".into(), thousands);
         cells.extend(occasional.iter().map(occasion));
         cells.push(row.pause.map_or_else(|| "-".into(), percent));
-        let peak = if headroom_used { row.peak_headroom } else { row.peak_egress };
-        cells.push(peak.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B")));
+        let peaks = [(headroom_used, row.peak_headroom), (queues, row.peak_egress)];
+        cells.extend(
+            peaks.iter().filter(|(shown, _)| *shown).map(|(_, peak)| {
+                peak.map_or_else(|| "-".into(), |bytes| text::quantity(bytes, "B"))
+            }),
+        );
+        if reactive {
+            cells.push(row.goodput.map_or_else(|| "-".into(), text::about_rate));
+        }
+        if timed {
+            cells.push(time(row.slowest));
+        }
+        if drained {
+            cells.push(time(row.drained));
+        }
         cells.push(if row.status == "ok" { String::new() } else { row.status.clone() });
         table.row(cells);
     }
@@ -250,7 +281,7 @@ fn percent(share: f64) -> String {
 type Measure = (&'static str, &'static str, fn(&JobRow) -> Option<f64>, fn(f64) -> String);
 
 fn extremes(view: View<'_>, shown: &[usize], answered: &[(usize, &JobRow)]) -> String {
-    let measures: [Measure; 2] = [
+    let measures: [Measure; 4] = [
         (
             "most drops",
             "fewest drops",
@@ -258,6 +289,13 @@ fn extremes(view: View<'_>, shown: &[usize], answered: &[(usize, &JobRow)]) -> S
             |n| text::count(n as usize, "drop"),
         ),
         ("most paused", "least paused", |row| row.pause, percent),
+        ("most goodput", "least goodput", |row| row.goodput, text::about_rate),
+        (
+            "slowest flow",
+            "fastest",
+            |row| row.goodput.and(row.slowest).map(|ps| ps as f64),
+            text::about_time,
+        ),
     ];
     let mut lines = TextTable::new([
         (String::new(), Align::Left),
@@ -276,7 +314,7 @@ fn extremes(view: View<'_>, shown: &[usize], answered: &[(usize, &JobRow)]) -> S
         let (Some((high, at_high)), Some((low, at_low))) = (pick(f64::max), pick(f64::min)) else {
             continue;
         };
-        if high == low {
+        if high == low && values.len() == answered.len() {
             lines.row([most.into(), show(high), "at every point".into()]);
             continue;
         }
@@ -453,6 +491,34 @@ mod tests {
         HeadRoomPerPortLimit  drops  ingress_pool  egress_queue_limit  marks  paused  peak egress
                         16KB  3,000             0                   7  1,200  25.0 %       1408KB
                         32KB  1,500         3,000                   7  1,200  25.1 %       1408KB
+        ");
+    }
+
+    #[test]
+    fn senders_that_react_are_answered_by_goodput_and_completion() {
+        let mut f = fixture(2);
+        for (index, row) in f.rows.values_mut().enumerate() {
+            row.peak_egress = Some(90_000);
+            row.goodput = Some(3.4e11 + 2.5e10 * index as f64);
+            row.slowest = (index == 1).then_some(1_234_567_890);
+            row.drained = row.slowest.map(|ps| ps + 5_000_000);
+            row.occasional[8] = Some(4_321);
+        }
+        let text = text_of(&f);
+        let answer: Vec<&str> = text.split("\n\n").skip(1).take(2).collect();
+        insta::assert_snapshot!(answer.join("\n\n"), @r"
+          HeadRoomPerPortLimit  drops  trims  paused  peak headroom  peak egress     goodput  slowest flow   drained
+                          16KB  3,000  4,321  25.0 %           16KB         90KB  340.0 Gbps             -         -
+                          32KB  1,500  4,321  25.1 %           16KB         90KB  365.0 Gbps      1.235 ms  1.240 ms
+
+          most drops     3,000 drops  HeadRoomPerPortLimit=16KB
+          fewest drops   1,500 drops  HeadRoomPerPortLimit=32KB
+          most paused         25.1 %  HeadRoomPerPortLimit=32KB
+          least paused        25.0 %  HeadRoomPerPortLimit=16KB
+          most goodput    365.0 Gbps  HeadRoomPerPortLimit=32KB
+          least goodput   340.0 Gbps  HeadRoomPerPortLimit=16KB
+          slowest flow      1.235 ms  HeadRoomPerPortLimit=32KB
+          fastest           1.235 ms  HeadRoomPerPortLimit=32KB
         ");
     }
 

@@ -79,6 +79,28 @@ pub fn about_bytes(bytes: f64) -> String {
     }
 }
 
+/// A time to four figures: `344.1 us`.
+pub fn about_time(ps: f64) -> String {
+    about(ps, &[(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns")], "ps")
+}
+
+/// A rate likewise: `387.2 Gbps`.
+pub fn about_rate(bps: f64) -> String {
+    about(bps, &[(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps")], "bps")
+}
+
+fn about(value: f64, steps: &[(f64, &str)], least: &str) -> String {
+    let step = steps.iter().copied().find(|(step, _)| value >= *step);
+    let (step, unit) = step.unwrap_or((1.0, least));
+    let scaled = value / step;
+    let digits = match scaled {
+        100.0.. => 1,
+        10.0.. => 2,
+        _ => 3,
+    };
+    format!("{scaled:.digits$} {unit}")
+}
+
 /// An integer of a unit as a sweep file would have it: `256KB`, `500ns`, `400Gbps`, `7`.
 pub fn quantity(value: i64, unit: &str) -> String {
     let Ok(positive) = u64::try_from(value) else {
@@ -153,6 +175,8 @@ mod tests {
     fn numbers_for_people() {
         assert_eq!([count(1, "job"), count(1_200, "job")], ["1 job", "1,200 jobs"]);
         assert_eq!([about_bytes(999.0), about_bytes(1_240_000.0)], ["999 B", "1.2 MB"]);
+        assert_eq!([about_time(999.0), about_time(1_240_000.0)], ["999.0 ps", "1.240 us"]);
+        assert_eq!([about_rate(4e11), about_rate(1.6e12)], ["400.0 Gbps", "1.600 Tbps"]);
     }
 
     #[test]

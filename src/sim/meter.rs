@@ -181,7 +181,7 @@ where
     }
 
     /// The value changes by a signed amount.
-    #[inline]
+    #[cfg(test)]
     pub fn add(&mut self, index: usize, change: i64, now: u64) {
         let new = self.gauges[index].value.as_().wrapping_add_signed(change);
         if change < 0 { self.fall(index, new, now) } else { self.rise(index, new, now) }
@@ -263,6 +263,38 @@ where
         });
         self.interval_start = now;
         self.start = now;
+    }
+}
+
+/// A value and its extremes in an interval, where counts and sums are known otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extremes {
+    value: u64,
+    /// Smallest value held, the one at the start included.
+    pub min: u64,
+    /// Largest value held.
+    pub max: u64,
+}
+
+impl Extremes {
+    /// The value rises.
+    #[inline]
+    pub fn rise(&mut self, by: u64) {
+        self.value += by;
+        self.max = self.max.max(self.value);
+    }
+
+    /// The value falls.
+    #[inline]
+    pub fn fall(&mut self, by: u64) {
+        self.value -= by;
+        self.min = self.min.min(self.value);
+    }
+
+    /// The next interval starts at the value held.
+    pub fn restart(&mut self) {
+        self.min = self.value;
+        self.max = self.value;
     }
 }
 

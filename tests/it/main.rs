@@ -2,6 +2,7 @@
 
 mod cli;
 mod golden;
+mod nics;
 mod oracle;
 mod sim_random;
 mod sim_worked;

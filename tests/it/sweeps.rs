@@ -12,7 +12,9 @@ use poolsweep::units::Bytes;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Every packet of the shipped sweeps is of this size.
+mod reactive;
+
+/// Every packet of the shipped sweeps with open-loop NICs is of this size.
 const PACKET: u64 = 4_000;
 
 fn folder() -> PathBuf {
@@ -70,7 +72,12 @@ impl Answer {
 /// Every point of a sweep, simulated with these tables besides its own.
 fn answers(file: &str, more: &[Table]) -> (Plan, Vec<Answer>) {
     let plan = plan(file);
-    let answers = (0..plan.points.len())
+    let answers = simulated(&plan, more);
+    (plan, answers)
+}
+
+fn simulated(plan: &Plan, more: &[Table]) -> Vec<Answer> {
+    (0..plan.points.len())
         .into_par_iter()
         .map(|point| {
             let job = plan.points[point].job.expect("no point is excluded");
@@ -80,8 +87,7 @@ fn answers(file: &str, more: &[Table]) -> (Plan, Vec<Answer>) {
             let label = plan.points[point].scenario.clone().unwrap_or_default();
             Answer { label, point, scenario, seen }
         })
-        .collect();
-    (plan, answers)
+        .collect()
 }
 
 /// A number of an axis or derived value at a point.
@@ -105,7 +111,17 @@ fn every_sweep_plans_as_shipped_and_asks_a_question() {
         }
     }
     found.sort();
-    let known = ["alpha.yaml", "ecn.yaml", "headroom.yaml", "mixed.yaml", "pools.yaml"];
+    let known = [
+        "alpha.yaml",
+        "collectives.yaml",
+        "ecn.yaml",
+        "headroom.yaml",
+        "mixed.yaml",
+        "pools.yaml",
+        "roce-pfc-ecn.yaml",
+        "uet-ecn.yaml",
+        "uet-trimming.yaml",
+    ];
     assert_eq!(found, known, "a sweep that ships has its answer tested here");
     for file in known {
         let text = std::fs::read_to_string(folder().join(file)).expect("readable");

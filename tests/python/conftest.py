@@ -13,7 +13,9 @@ SWEEPS = Path(__file__).resolve().parent / "sweeps"
 BINARY = os.environ.get("POOLSWEEP", str(ROOT / "target" / "debug" / "poolsweep"))
 
 # Tables that depend on nothing but the sweep file and poolsweep itself.
-RESULTS = ["jobs", "port_buffers", "switch_buffers", "drops", "pfc", "port_counters", "flows"]
+RESULTS = [
+    "jobs", "port_buffers", "switch_buffers", "drops", "pfc", "port_counters", "flows", "transport",
+]
 # Tables that tell of the machine and the clock.
 VOLATILE = ["timings", "provenance"]
 

@@ -124,9 +124,9 @@ def test_what_is_added_to_a_sweep_runs_and_nothing_else(tmp_path):
     folder, small = tmp_path / "data", SWEEPS / "small.yaml"
     poolsweep("run", "--quiet", small, "--out", folder)
     wider = ["--axis", "HeadRoomPerPortLimit=8KB,16KB,32KB,64KB,900KB"]
-    # 32KB at two delays in two scenarios.
+    # 32KB at two delays in three scenarios.
     out, _ = poolsweep("run", "--quiet", small, *wider, "--out", folder)
-    assert re.search(r"^time +4 jobs now in .*, 12 jobs before$", out, re.MULTILINE)
+    assert re.search(r"^time +6 jobs now in .*, 18 jobs before$", out, re.MULTILINE)
     fewer = tmp_path / "fewer"
     tables = "record.tables=[jobs, drops]"
     poolsweep("run", "--quiet", small, *wider, "--set", tables, "--out", fewer)

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import RESULTS, SWEEPS, VOLATILE, plain, poolsweep
 
-# Worked out by hand from small.yaml: 4 headrooms × 2 delays × 2 scenarios, of which the constraint
+# Worked out by hand from small.yaml: 4 headrooms × 2 delays × 3 scenarios, of which the constraint
 # takes 2 headrooms at one delay; the largest headroom does not fit in the buffer.
-POINTS, EXCLUDED, INFEASIBLE = 16, 4, 2
+POINTS, EXCLUDED, INFEASIBLE = 24, 6, 3
 JOBS = POINTS - EXCLUDED
 
 

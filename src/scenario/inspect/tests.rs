@@ -342,6 +342,6 @@ fn a_fixed_window_says_itself() {
       transmit pools  class 0 230,400 B (54 full), class 1 25,600 B (6 full); the highest class first
       host link  16 lanes, 504.32Gbps; payload at 472.9Gbps
       window 450,000 B: 107 full packets, 9us at line rate
-      retransmission timeout 150us, constant
+      retransmission timeout 6ms, constant
     ");
 }

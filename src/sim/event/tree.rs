@@ -1,47 +1,55 @@
-//! A 4-ary winner tree over fixed slots.
+//! A winner tree over fixed slots.
 
 use super::{EventList, NEVER};
 
 /// Fixed slots, the smallest key at the root.
 ///
-/// Setting a slot re-plays one path of four-way comparisons: ⌈log4 slots⌉ levels, each one half
-/// of a cache line. Keys carry their slot, so only keys are stored. Group 1 is the root's; the
-/// groups below group g are 4g to 4g + 3, so that a group's number is its parent's followed by its
-/// place there, and the levels leave gaps between them. Memory: at most 11 B × 4 a slot.
+/// Slots go in pairs, and pairs in groups of four, level by level. Setting a slot re-plays one
+/// path. What the key competes with at a level is looked up by `place ^ 1`, `place ^ 2` and
+/// `place ^ 3`, never reading what the level below has just written: the levels overlap, and the
+/// key itself goes through one comparison each. Keys carry their slot, so only keys are stored.
+///
+/// Group 1 is the root's; the groups below group g are 4g to 4g + 3, so that a group's number is
+/// its parent's followed by its place there, and the levels leave gaps between them. Memory: at
+/// most 28 B a slot.
 #[derive(Debug, Clone)]
 pub struct WinnerTree {
+    pairs: Vec<[u64; 2]>,
     groups: Vec<[u64; 4]>,
-    /// First group of the leaves: a power of four.
-    leaves: usize,
+    /// First group of the level above the pairs: a power of four.
+    lowest: usize,
     root: u64,
 }
 
 impl EventList for WinnerTree {
     fn with_slots(slots: usize) -> Self {
-        let mut leaves = 1;
-        while leaves * 4 < slots {
-            leaves *= 4;
+        let pairs = slots.div_ceil(2).max(1);
+        let mut lowest = 1;
+        while lowest * 4 < pairs {
+            lowest *= 4;
         }
-        // The last level is cut to the groups in use.
-        let used = slots.div_ceil(4).max(1);
-        WinnerTree { groups: vec![[NEVER; 4]; leaves + used], leaves, root: NEVER }
+        WinnerTree {
+            pairs: vec![[NEVER; 2]; pairs],
+            // The last level is cut to the groups in use.
+            groups: vec![[NEVER; 4]; lowest + pairs.div_ceil(4)],
+            lowest,
+            root: NEVER,
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn set(&mut self, slot: usize, key: u64) {
         let groups = self.groups.as_mut_slice();
-        let mut group = self.leaves + (slot >> 2);
-        let mut place = slot & 3;
-        let mut key = key;
-        loop {
-            let keys = &mut groups[group];
-            keys[place] = key;
-            key = least(least(keys[0], keys[1]), least(keys[2], keys[3]));
-            place = group & 3;
-            group >>= 2;
-            if group == 0 {
-                break;
-            }
+        let pair = &mut self.pairs[slot >> 1];
+        pair[slot & 1] = key;
+        let mut key = least(key, pair[slot & 1 ^ 1]);
+        let mut place = self.lowest * 4 + (slot >> 1);
+        while place >= 4 {
+            let keys = &mut groups[place >> 2];
+            keys[place & 3] = key;
+            let others = least(keys[place & 3 ^ 2], keys[place & 3 ^ 3]);
+            key = least(key, least(keys[place & 3 ^ 1], others));
+            place >>= 2;
         }
         self.root = key;
     }
@@ -52,7 +60,7 @@ impl EventList for WinnerTree {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn least(a: u64, b: u64) -> u64 {
     if a < b { a } else { b }
 }

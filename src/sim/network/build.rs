@@ -16,7 +16,7 @@ use crate::sim::flows::FlowTable;
 use crate::sim::host::receiver::{Receiver, ReceiverSettings};
 use crate::sim::host::sender::Sender;
 use crate::sim::link::Line;
-use crate::sim::meter::{Depth, Gauges, span};
+use crate::sim::meter::{Depth, Extremes, Gauges, span};
 use crate::sim::observe::{End, Observations};
 use crate::sim::packet::{Frame, PfcFrame};
 use crate::sim::random::Seeds;
@@ -143,11 +143,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             stop_on_deadlock: circles && scenario.stop_on_deadlock,
             deadlock: None,
             gauges: Gauges::new(if D::PORTS { port_count * stride * 3 } else { 0 }),
-            switch_gauges: Gauges::new(if D::SWITCHES {
-                layout.switches.len() * Self::switch_gauge_stride(stride)
-            } else {
-                0
-            }),
+            switch_levels: match D::SWITCHES {
+                true => {
+                    let sums = layout.switches.len() * Self::sums_per_switch(stride);
+                    vec![Extremes::default(); sums]
+                }
+                false => Vec::new(),
+            },
             tally: Tally::new(host_count, port_count, D::SWITCHES, &plan),
             plan,
             interval_start: 0,

@@ -3,7 +3,7 @@
 use super::{Network, Peer};
 use crate::sim::event::{EventList, NEVER};
 use crate::sim::host::sender::Upcoming;
-use crate::sim::meter::{Depth, port_gauge};
+use crate::sim::meter::{Depth, Extremes, port_gauge};
 use crate::sim::observe::{BuffId, DropReason, End};
 use crate::sim::packet::{Frame, Packet};
 use crate::sim::switch::buffer::{BufferManager, Departed, Enqueued, Place};
@@ -21,28 +21,49 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let Peer::Host(host) = at.peer else {
                 unreachable!("a switch's frames are in flight before they arrive")
             };
+            if self.nics.is_some() {
+                self.uplink(host, port);
+                return;
+            }
             // The frame its host announced is the one that arrives.
             let delay = at.line.delay;
             let sender = &mut self.hosts[host as usize];
-            if let Some((packet, end)) = sender.send_and_announce(&mut self.flows) {
-                let key = self.ranks.arrival(end + delay, port);
-                self.list.set(self.ranks.arrival_slot(port), key);
-                Frame::Data(packet)
-            } else if let Some(packet) = sender.send_last(&mut self.flows, &mut self.source) {
-                match sender.announce_simply(&mut self.flows, &mut self.source) {
-                    Some(end) => {
-                        let key = self.ranks.arrival(end + delay, port);
-                        self.list.set(self.ranks.arrival_slot(port), key);
-                    }
-                    None => self.announce(host, port),
+            let sent = sender.send_and_announce(&mut self.flows).or_else(|| {
+                let packet = sender.send_last(&mut self.flows, &mut self.source)?;
+                Some((packet, sender.announce_simply(&mut self.flows, &mut self.source)))
+            });
+            match sent {
+                Some((packet, Some(end))) => {
+                    let key = self.ranks.arrival(end + delay, port);
+                    self.list.set(self.ranks.arrival_slot(port), key);
+                    Frame::Data(packet)
                 }
-                Frame::Data(packet)
-            } else {
-                let frame = sender.send_announced(&mut self.flows, &mut self.source);
-                self.announce(host, port);
-                frame
+                Some((packet, None)) => {
+                    self.announce(host, port);
+                    Frame::Data(packet)
+                }
+                None => {
+                    let frame = sender.send_announced(&mut self.flows, &mut self.source);
+                    self.announce(host, port);
+                    frame
+                }
             }
         };
+        self.arrived(port, frame);
+    }
+
+    /// The instant has come at which the next frame of a NIC that reacts could arrive.
+    fn uplink(&mut self, host: u32, port: usize) {
+        if self.uplink_arrives(host, port)
+            && let Some((_, frame)) = self.ports[port].inbound.pop_front()
+        {
+            self.arm_inbound(port);
+            self.arrived(port, frame);
+        }
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, port: usize, frame: Frame) {
         if D::SWITCHES {
             self.tally.counters_mut(self.hosts.len() + port).receive(frame.wire());
         }
@@ -80,7 +101,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         } else {
             match at.peer {
                 Peer::Host(host) if self.nics.is_none() => self.announce(host, port),
-                _ => self.list.set(self.ranks.arrival_slot(port), NEVER),
+                Peer::Host(host) => self.next_uplink(host),
+                Peer::Port(_) => self.list.set(self.ranks.arrival_slot(port), NEVER),
             }
         }
     }
@@ -303,8 +325,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             peaks[BuffId::Egress as usize] = peaks[BuffId::Egress as usize].max(enqueued.queue);
         }
         if D::SWITCHES {
-            let from_pool = if place == Place::Pool { bytes as i64 } else { 0 };
-            self.measure_switch(port, out, pool, from_pool, bytes as i64 - from_pool, bytes as i64);
+            let from_pool = if place == Place::Pool { bytes } else { 0 };
+            self.measure_switch(port, out, pool, from_pool, bytes, Extremes::rise);
         }
     }
 
@@ -330,14 +352,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         if D::SWITCHES {
-            self.measure_switch(
-                from,
-                out,
-                pool,
-                -(departed.from_pool as i64),
-                -(departed.from_headroom as i64),
-                -(bytes as i64),
-            );
+            self.measure_switch(from, out, pool, departed.from_pool, bytes, Extremes::fall);
         }
     }
 

@@ -230,7 +230,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub(super) fn hold_host(&mut self, host: u32, kind: Kind, tc: u8, held: bool) {
         if self.nics.is_some() {
             self.hosts[host as usize].set_paused(tc, held);
-            self.nic_paused(host, tc, held);
+            self.nic_paused(host, kind, tc, held);
         } else {
             self.touch_host(host, kind, |sender| sender.set_paused(tc, held));
         }

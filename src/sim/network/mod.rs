@@ -2,8 +2,9 @@
 //!
 //! Owns all state of a running job. One file a concern: `build` lays it out, `drive` is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `held` what stands in the buffers, `balance` what equal-cost members carry,
-//! `deadlock` pauses that wait in a circle, `audit` checks conservation. Generic over
+//! what is measured, `shared` what whole switches hold, `held` what stands in the buffers,
+//! `balance` what equal-cost members carry, `deadlock` pauses that wait in a circle, `audit` checks
+//! conservation. Generic over
 //! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
 //! dynamically per packet.
 
@@ -17,6 +18,7 @@ mod held;
 mod hosts;
 mod nics;
 mod pause;
+mod shared;
 mod tally;
 
 pub use build::SimError;
@@ -27,7 +29,7 @@ use super::flows::FlowTable;
 use super::host::receiver::Receiver;
 use super::host::sender::Sender;
 use super::link::Line;
-use super::meter::{Depth, Gauges};
+use super::meter::{Depth, Extremes, Gauges};
 use super::observe::{End, Observations};
 use super::packet::{Frame, Packet, PfcFrame};
 use super::switch::buffer::BufferManager;
@@ -160,7 +162,8 @@ pub struct Network<M, E, D> {
 
     // Measurement.
     gauges: Gauges<u32>,
-    switch_gauges: Gauges<u64>,
+    /// Sums over the ports of switches.
+    switch_levels: Vec<Extremes>,
     tally: Tally,
     plan: Plan,
     interval_start: u64,

@@ -7,7 +7,7 @@ use crate::sim::flows::FlowTable;
 use crate::sim::meter::Depth;
 use crate::sim::observe::{
     BuffId, DropReason, DropRow, End, Observations, PfcRow, PortBufferRow, PortCounterRow, Side,
-    SwitchBuff, SwitchBufferRow, Totals,
+    Totals,
 };
 use crate::sim::packet::Packet;
 use crate::sim::switch::buffer::BufferManager;
@@ -238,35 +238,6 @@ impl Tally {
 }
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
-    /// The gauges of switches: five a pool (ingress and egress by side, the pool itself) and one
-    /// for everything.
-    pub(super) fn switch_gauge_stride(stride: usize) -> usize {
-        stride * 5 + 1
-    }
-
-    #[inline]
-    pub(super) fn measure_switch(
-        &mut self,
-        from: usize,
-        out: usize,
-        pool: usize,
-        from_pool: i64,
-        from_headroom: i64,
-        egress: i64,
-    ) {
-        let per_switch = Self::switch_gauge_stride(self.stride);
-        let base = self.ports[from].switch as usize * per_switch;
-        let of_pool = base + pool * 5;
-        let (in_up, out_up) = (usize::from(self.ports[from].up), usize::from(self.ports[out].up));
-        let now = self.now;
-        if from_pool != 0 {
-            self.switch_gauges.add(of_pool + in_up, from_pool, now);
-            self.switch_gauges.add(of_pool + 4, from_pool, now);
-        }
-        self.switch_gauges.add(of_pool + 2 + out_up, egress, now);
-        self.switch_gauges.add(base + per_switch - 1, from_pool + from_headroom, now);
-    }
-
     /// A report event.
     pub(super) fn report(&mut self, purpose: u64) {
         // What is recorded changes neither a job's count of events nor where its budget ends.
@@ -278,7 +249,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         } else if purpose == CUT {
             self.tally.fold_peaks(self.gauges.peaks());
             self.gauges.cut(self.now);
-            self.switch_gauges.cut(self.now);
             self.schedule(self.now + self.plan.span, Kind::Report, CUT);
         } else {
             self.settle_hosts();
@@ -350,6 +320,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let length = now - self.interval_start;
         self.interval_start = now;
         let zeros = self.plan.zeros;
+        let mut sums = self.no_sums();
         if D::PORTS {
             let mut gauges = std::mem::take(&mut self.gauges);
             let mut rows = std::mem::take(&mut self.rows.port_buffers);
@@ -362,6 +333,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             };
             let exists = |index: usize| limit(index) != u64::MAX;
             gauges.close(now, zeros, limit, |index, occupancy| {
+                if D::SWITCHES {
+                    self.add_to_sums(&mut sums, parts(index), &occupancy);
+                }
                 if !keep || !exists(index) {
                     return;
                 }
@@ -381,55 +355,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.rows.port_buffers = rows;
         }
         if D::SWITCHES {
-            self.close_switch_gauges(zeros);
+            self.close_switches(&sums, length, zeros);
             self.close_counters(length, zeros);
         }
         self.close_drops();
         self.close_pauses(length, zeros);
         self.close_transport(length, zeros);
         self.close_balance(length, zeros);
-    }
-
-    fn close_switch_gauges(&mut self, zeros: bool) {
-        let now = self.now;
-        let per_switch = Self::switch_gauge_stride(self.stride);
-        let mut gauges = std::mem::take(&mut self.switch_gauges);
-        let mut rows = std::mem::take(&mut self.rows.switch_buffers);
-        let keep = self.plan.switch_buffers;
-        let limit = |index: usize| {
-            let (sizes, total) = &self.plan.sizes[index / per_switch];
-            let place = index % per_switch;
-            if place + 1 == per_switch { *total } else { sizes[place / 5] }
-        };
-        gauges.close(now, zeros, limit, |index, occupancy| {
-            let place = index % per_switch;
-            let switch = &self.switches[index / per_switch];
-            let missing = place + 1 != per_switch
-                && self.plan.limits[index / per_switch][place / 5][0] == u64::MAX;
-            if !keep || missing {
-                return;
-            }
-            let node = switch.node;
-            let (buff, side, pool) = if place + 1 == per_switch {
-                (SwitchBuff::Shared, Side::Whole, -1)
-            } else {
-                let (buff, side) = match place % 5 {
-                    0 => (SwitchBuff::Ingress, Side::Down),
-                    1 => (SwitchBuff::Ingress, Side::Up),
-                    2 => (SwitchBuff::Egress, Side::Down),
-                    3 => (SwitchBuff::Egress, Side::Up),
-                    _ => (SwitchBuff::Shared, Side::Whole),
-                };
-                let ports = &self.ports[switch.first_port..switch.first_port + switch.ports];
-                if side != Side::Whole && !ports.iter().any(|p| p.up == (side == Side::Up)) {
-                    return;
-                }
-                (buff, side, (place / 5) as i8)
-            };
-            rows.push(SwitchBufferRow { node, side, buff, pool, occupancy });
-        });
-        self.switch_gauges = gauges;
-        self.rows.switch_buffers = rows;
     }
 
     fn close_counters(&mut self, length: u64, zeros: bool) {

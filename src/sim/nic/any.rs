@@ -3,10 +3,10 @@
 //! Owns the choice. One branch a call on a value that never changes, so that the network need not
 //! be built once more for every transport.
 
-use super::roce::{NicRates, Roce};
+use super::roce::Roce;
 use super::uet::Uet;
 use super::window::FixedWindow;
-use super::{Header, Incoming, Io, Message, Outgoing, Transport};
+use super::{Header, Incoming, Io, Message, NicRates, Outgoing, Transport};
 use super::{roce, uet};
 use crate::scenario::{NicModel, Scenario};
 use crate::sim::random::Seeds;
@@ -37,18 +37,18 @@ impl AnyTransport {
     /// senders.
     pub fn new(scenario: &Scenario, rates: &[u64], seeds: &Seeds) -> Option<AnyTransport> {
         let nic = &scenario.nic;
+        let nics: Vec<NicRates> = (0..)
+            .zip(rates)
+            .map(|(host, &line)| NicRates { line, host_link: nic.of_host(host).host_link.rate() })
+            .collect();
         match nic.model {
             NicModel::Uet => {
                 let (pds, cc) = (&nic.pds_manager, &nic.congestion_control);
-                let uet = Uet::new(pds, cc, nic.host_link, rates, seeds);
+                let uet = Uet::new(pds, cc, &nics, seeds);
                 Some(AnyTransport::Uet(Box::new(uet)))
             }
             NicModel::Roce => {
-                let nics = (0..).zip(rates).map(|(host, &line)| NicRates {
-                    line,
-                    host_link: nic.of_host(host).host_link.rate(),
-                });
-                let roce = Roce::new(&nic.roce, &nics.collect::<Vec<_>>());
+                let roce = Roce::new(&nic.roce, &nics);
                 Some(AnyTransport::Roce(Box::new(roce)))
             }
             NicModel::FixedWindow => {
@@ -96,6 +96,11 @@ impl Transport for AnyTransport {
     }
 
     #[inline]
+    fn rate(&mut self, now: u64, packet: &Outgoing) -> u64 {
+        each!(self, t => t.rate(now, packet))
+    }
+
+    #[inline]
     fn sending(&mut self, now: u64, end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>) {
         each!(self, t => t.sending(now, end, host, packet, io));
     }
@@ -103,5 +108,68 @@ impl Transport for AnyTransport {
     #[inline]
     fn room(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
         each!(self, t => t.room(now, host, io));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::roce::{Pacing, RateControl};
+    use crate::scenario::{Common, Until};
+    use crate::scenario::{
+        Incast, Nic, NicModel, Record, Scenario, Switch, Table, Topology, Traffic,
+    };
+    use crate::sim::observe::Observations;
+    use crate::sim::random::Seeds;
+    use crate::sim::traffic::Traces;
+    use crate::units::{BitRate, Bytes, Ps};
+
+    const LINE: u64 = 400_000_000_000;
+
+    /// Two RoCE senders of 8 MB each into one receiver, marked from about 130 KB of queue on.
+    fn incast(rate_control: RateControl, pacing: Pacing) -> Observations {
+        let mut nic = Nic::of_model(NicModel::Roce);
+        nic.roce.rate_control = rate_control;
+        nic.roce.pacing = pacing;
+        let mut switch = Switch::default();
+        switch.ecn_handler.min_threshold = 0.001;
+        switch.ecn_handler.max_threshold = 0.002;
+        let common = Common::default();
+        let bytes = Bytes(8_000_000);
+        let scenario = Scenario {
+            duration: Ps(1_000_000_000_000),
+            until: Until::Drained,
+            warm_up: Ps(0),
+            seed_streams: Default::default(),
+            timing: Default::default(),
+            topology: Topology::SingleSwitch {
+                hosts: 3,
+                rate: Some(BitRate(LINE)),
+                delay: Some(Ps(500_000)),
+            },
+            switch,
+            nic,
+            traffic: vec![Traffic::Incast(Incast { receiver: 0, senders: 2, bytes, common })],
+            record: Record { tables: vec![Table::Transport], ..Record::default() },
+            budget: Default::default(),
+        };
+        crate::sim::run(&scenario, Seeds::default(), &Traces::default()).unwrap()
+    }
+
+    fn slowest(run: &Observations) -> u64 {
+        let sent = run.transport.iter().map(|row| row.stats.window).filter(|w| w.count > 0);
+        sent.map(|window| window.min).min().unwrap()
+    }
+
+    #[test]
+    fn a_port_sends_a_slowed_queue_pair_at_its_rate() {
+        let free = incast(RateControl::None, Pacing::Occupies);
+        assert_eq!((slowest(&free), free.totals.flows_finished), (LINE, 2));
+        for pacing in [Pacing::Occupies, Pacing::Spaced] {
+            let slowed = incast(RateControl::Dcqcn, pacing);
+            assert!(slowed.totals.ecn_marks > 0 && slowest(&slowed) <= LINE / 4, "{pacing:?}");
+            assert!(2 * slowed.totals.peak_egress < free.totals.peak_egress, "{pacing:?}");
+            assert!(slowed.totals.end_time > free.totals.end_time, "{pacing:?}");
+            assert_eq!((slowed.totals.flows_finished, slowed.totals.drops), (2, [0; 6]));
+        }
     }
 }

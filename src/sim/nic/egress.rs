@@ -266,6 +266,25 @@ impl Egress {
         }
     }
 
+    /// Wire bytes of the smallest frame that could start next; 0: none waits.
+    pub fn next_wire(&self) -> u64 {
+        if let Some(frame) = self.urgent.front() {
+            return match frame {
+                Urgent::Pfc(_) => crate::sim::packet::PFC_WIRE_BYTES,
+                Urgent::Packet(packet) => u64::from(packet.ip) + ETHERNET_BYTES,
+            };
+        }
+        let mut classes = self.queued & !self.paused;
+        let mut least = NEVER;
+        while classes != 0 {
+            let c = classes.trailing_zeros() as usize & 7;
+            let wire = self.queues[c].front().map(|(_, p)| u64::from(p.ip) + ETHERNET_BYTES);
+            least = least.min(wire.unwrap_or(NEVER));
+            classes &= classes - 1;
+        }
+        if least == NEVER { 0 } else { least }
+    }
+
     /// Picks the frame that starts at `now` at an idle port. `before`: only packets that became
     /// ready before `now` count (an end of serialization precedes what falls due with it).
     #[inline]

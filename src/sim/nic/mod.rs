@@ -20,6 +20,15 @@ pub use crate::scenario::Role as CodePoint;
 use egress::Egress;
 use stats::{FlowStats, NicStats};
 
+/// Rates of a NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NicRates {
+    /// Line rate: the lower of its own and of its switch port's, bit/s, above 0.
+    pub line: u64,
+    /// Rate of its host link in one direction, `LaneBps` × `LaneCount`, bit/s, above 0.
+    pub host_link: u64,
+}
+
 /// A message to send: one flow. Slots are the owner's; a transport hands them back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {

@@ -50,7 +50,12 @@ impl Turns {
     /// The head of a class has had its turn: it goes to the tail if it has more, else it leaves.
     #[inline]
     pub fn turn(&mut self, class: u8, more: bool) {
+        self.last = class;
         let queue = &mut self.queues[usize::from(class)];
+        // Alone it is its own tail.
+        if more && queue.len() == 1 {
+            return;
+        }
         let head = queue.pop_front();
         if more {
             queue.extend(head);
@@ -58,7 +63,6 @@ impl Turns {
         if queue.is_empty() {
             self.classes &= !(1 << class);
         }
-        self.last = class;
     }
 }
 

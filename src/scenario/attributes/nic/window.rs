@@ -39,7 +39,7 @@ pub(in crate::scenario::attributes) static WINDOW: &[Attribute] = &[
     attribute(
         "nic.fixed_window.retransmit_timeout",
         Kind::Time,
-        Some("150us"),
+        Some("6ms"),
         "above 0s, at most 1000000s",
         "Time from the end of a transmission until it is sent again. Constant.",
         "fixed-window",

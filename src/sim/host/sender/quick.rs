@@ -13,7 +13,7 @@ impl Sender {
     /// flow in turn of its class sends a packet, and has another one to send next. Gives the
     /// packet and the end of the next one; `None`: nothing has happened.
     #[inline(always)]
-    pub fn send_and_announce(&mut self, flows: &mut FlowTable) -> Option<(Packet, u64)> {
+    pub fn send_and_announce(&mut self, flows: &mut FlowTable) -> Option<(Packet, Option<u64>)> {
         let next = self.announced.as_mut()?;
         let Choice::Joined(tc) = next.choice else { return None };
         let ring = self.turns[usize::from(tc & 7)].ring()?;
@@ -45,7 +45,7 @@ impl Sender {
         next.start = free_at;
         next.end = free_at + self.line.serialize(following);
         next.trigger = Trigger::Free;
-        Some((packet, next.end))
+        Some((packet, Some(next.end)))
     }
 
     /// Sends the frame that was announced, if it is the last packet of a flow without a cap and

@@ -2,33 +2,21 @@
 
 use super::super::{Network, order};
 use super::rows::flow_row;
-use super::{Nics, Open};
+use super::{Nics, Open, nics};
 use crate::sim::event::{EventList, Kind, NEVER};
 use crate::sim::host::receiver::Signal;
-use crate::sim::link::spacing;
 use crate::sim::meter::Depth;
-use crate::sim::nic::egress::{Next, Picked, Urgent};
-use crate::sim::nic::packets::Carried;
+use crate::sim::nic::egress::Urgent;
 use crate::sim::nic::stats::FlowStats;
-use crate::sim::nic::{Done, Incoming, Message, Outgoing, PacketKind, Transport, Whole};
+use crate::sim::nic::{Done, Incoming, Message, PacketKind, Transport, Whole};
 use crate::sim::observe::{DropReason, End};
-use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet, PfcFrame};
+use crate::sim::packet::{Frame, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
 use crate::sim::traffic::FlowStart;
 
 /// NIC class of packets that a switch has cut: that of control, whatever they were.
 const TRIMMED_CLASS: u8 = 1;
-
-/// The NICs of a network that is known to have them.
-macro_rules! nics {
-    ($network:expr) => {
-        match $network.nics.as_deref_mut() {
-            Some(nics) => nics,
-            None => unreachable!("hosts whose NIC reacts have events only where they exist"),
-        }
-    };
-}
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Schedules the first flow of each host.
@@ -51,12 +39,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// Flows start at a host.
     pub(in crate::sim::network) fn nic_flows(&mut self, host: u32) {
+        self.advance_nic(host, Kind::FlowStart);
         while let Some(flow) = self.source.pop_before(host, self.now + 1) {
             self.post(flow);
         }
         self.post_late_steps(host);
         self.settle_done();
-        self.drive_nic(host, false);
+        self.drive_nic(host);
         self.schedule_flows(host);
     }
 
@@ -76,6 +65,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// Hands a flow to its sender's transport.
     fn post(&mut self, flow: FlowStart) {
+        // A step may start at a host that the event is not about.
+        self.advance_nic(flow.src, Kind::TxEnd);
         let now = self.now;
         let nics = nics!(self);
         let slot = nics.open(flow);
@@ -88,14 +79,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             tc: flow.tc,
             id: flow.id,
         };
-        nics.hosts[flow.src as usize].egress.settle(now);
         let (transport, mut io) = nics.parts(flow.src);
         transport.post(now, &message, &mut io);
     }
 
     /// Acts on what transports have completed.
     #[inline]
-    fn settle_done(&mut self) {
+    pub(super) fn settle_done(&mut self) {
         if !nics!(self).done.is_empty() {
             self.settle_done_slowly();
         }
@@ -145,34 +135,18 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         nics!(self).next_steps.clear();
     }
 
-    /// A frame's end at a NIC where something waits for it.
-    #[inline]
-    pub(in crate::sim::network) fn nic_tx_end(&mut self, host: u32) {
-        let now = self.now;
-        let nics = nics!(self);
-        let egress = &mut nics.hosts[host as usize].egress;
-        egress.settle(now);
-        if egress.starved() != 0 && egress.has_room() {
-            let (transport, mut io) = nics.parts(host);
-            transport.room(now, host, &mut io);
-            self.settle_done();
-        }
-        self.start_nic_frame(host, true);
-        self.drive_nic(host, true);
-    }
-
     /// A deadline of a NIC's transport, or a packet that becomes ready at its idle port.
     #[inline]
     pub(in crate::sim::network) fn nic_timer(&mut self, host: u32) {
+        self.advance_nic(host, Kind::Timer);
         let now = self.now;
         let nics = nics!(self);
-        nics.hosts[host as usize].egress.settle(now);
         if nics.transport.deadline(host) <= now {
             let (transport, mut io) = nics.parts(host);
             transport.timer(now, host, &mut io);
             self.settle_done();
         }
-        self.drive_nic(host, false);
+        self.drive_nic(host);
     }
 
     /// A frame arrives at a NIC.
@@ -188,6 +162,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if D::SWITCHES {
             self.tally.counters_mut(h).receive(frame.wire());
         }
+        self.advance_nic(host, Kind::HostArrival);
         match frame {
             Frame::Pfc(pfc) => self.host_pfc(host, pfc),
             Frame::Data(packet) => self.nic_packet(host, packet),
@@ -203,7 +178,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let class = if cut { TRIMMED_CLASS } else { carried.class };
         let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
         let nic = &mut nics.hosts[h];
-        nic.egress.settle(now);
         let arrived = nic.ingress.arrive(now, class, packet.ip(), payload);
         let pool = nic.ingress.pool(class);
         if arrived.signal != Signal::None {
@@ -214,7 +188,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.tally.drop(now, h, packet.tc(), reason, bytes, false);
             self.tally.dropped_ip += bytes;
             nics!(self).transport.lost(&carried.header);
-            self.drive_nic(host, false);
+            self.drive_nic(host);
             self.nics_done();
             return;
         }
@@ -238,7 +212,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let (transport, mut io) = nics!(self).parts(host);
         transport.receive(now, host, &incoming, &mut io);
         self.settle_done();
-        self.drive_nic(host, false);
+        self.drive_nic(host);
         self.nics_done();
     }
 
@@ -257,90 +231,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nics = nics!(self);
         if self.drain && nics.unfinished == 0 && nics.quiet() && !self.source.pending() {
             self.end_at((self.now + 1).min(self.end_time), End::Drained);
-        }
-    }
-
-    /// Starts what a NIC's port may start now and arms its next event. `ending`: inside the end
-    /// of a frame, which precedes what falls due with it.
-    #[inline]
-    fn drive_nic(&mut self, host: u32, ending: bool) {
-        let now = self.now;
-        let mut key;
-        loop {
-            let nic = &nics!(self).hosts[host as usize];
-            key = match nic.egress.next(now) {
-                Next::Free(at) if at > now => self.ranks.nic_tx_end(at, host),
-                Next::Ready(at) if at > now || ending => self.ranks.nic_timer(at, host),
-                Next::Never => NEVER,
-                Next::Free(_) | Next::Ready(_) => {
-                    self.start_nic_frame(host, false);
-                    continue;
-                }
-            };
-            break;
-        }
-        let deadline = nics!(self).transport.deadline(host);
-        if deadline < self.end_time {
-            key = key.min(self.ranks.nic_timer(deadline.max(now), host));
-        }
-        let armed = &mut nics!(self).hosts[host as usize].armed;
-        if *armed != key {
-            *armed = key;
-            self.list.set(self.ranks.nic_slot(host), key);
-        }
-        if !nics!(self).woken.is_empty() {
-            self.drive_woken(host);
-        }
-    }
-
-    /// Drives the hosts other than `host` that a step of a collective has given something to send.
-    #[cold]
-    fn drive_woken(&mut self, host: u32) {
-        while let Some(other) = nics!(self).woken.pop() {
-            if other != host {
-                self.drive_nic(other, false);
-            }
-        }
-    }
-
-    /// Starts the next frame of an idle port, if there is one.
-    #[inline]
-    fn start_nic_frame(&mut self, host: u32, before: bool) {
-        let now = self.now;
-        let nics = nics!(self);
-        let nic = &mut nics.hosts[host as usize];
-        if let Some(frame) = nic.uncounted.take() {
-            self.pauses.sent(host as usize, frame.tc, frame.pause, 1);
-            self.tally.count_pfc(frame.pause, 1);
-        }
-        let Some(picked) = nic.egress.pick(now, before) else { return };
-        let (wire, end, frame) = match picked {
-            Picked::Pfc(frame) => {
-                let end = now + nic.line.serialize(PFC_WIRE_BYTES);
-                nic.uncounted = Some(frame);
-                nic.egress.started(end);
-                (PFC_WIRE_BYTES, end, Frame::Pfc(frame))
-            }
-            Picked::Packet(out) => {
-                let wire = u64::from(out.ip) + ETHERNET_BYTES;
-                let time = match out.rate {
-                    0 => nic.line.serialize(wire),
-                    rate => spacing(wire, rate),
-                };
-                nic.egress.started(now + time);
-                let packet = nics.launch(now, now + time, host, &out);
-                (wire, now + time, Frame::Data(packet))
-            }
-        };
-        let nic = &mut nics.hosts[host as usize];
-        nic.frames += 1;
-        nic.wire += wire;
-        nic.last_wire = wire;
-        let (at, port) = (end + nic.line.delay, nic.port as usize);
-        let inbound = &mut self.ports[port].inbound;
-        inbound.push_back((at, frame));
-        if inbound.len() == 1 && at < self.end_time {
-            self.list.set(self.ranks.arrival_slot(port), self.ranks.arrival(at, port));
         }
     }
 
@@ -373,46 +263,50 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// The host link of a NIC that has paused its switch has taken a packet.
     pub(in crate::sim::network) fn nic_release(&mut self, host: u32) {
+        self.advance_nic(host, Kind::Service);
         let now = self.now;
         let nic = &mut nics!(self).hosts[host as usize];
         nic.release_armed = false;
-        nic.egress.settle(now);
         let resumed = nic.ingress.release(now);
         for class in (0..8).filter(|class| resumed >> class & 1 != 0) {
             self.nic_signal(host, class, Signal::Resume);
         }
         self.arm_release(host);
-        self.drive_nic(host, false);
+        self.drive_nic(host);
     }
 
     /// Half a pause time after a NIC's pause.
     pub(in crate::sim::network) fn nic_half_time(&mut self, host: u32, tc: u8) {
+        self.advance_nic(host, Kind::Refresh);
         let now = self.now;
         let nics = nics!(self);
         let Some(class) = nics.class_of(tc) else { return };
         let signal = nics.hosts[host as usize].ingress.half_time(now, class);
         self.nic_signal(host, class, signal);
-        self.touch_nic(host);
+        self.drive_nic(host);
     }
 
     /// A host's NIC queues a PFC frame.
     pub(in crate::sim::network) fn nic_queue_pfc(&mut self, host: u32, frame: PfcFrame) {
+        self.advance_nic(host, Kind::Refresh);
         nics!(self).hosts[host as usize].egress.queue_urgent(Urgent::Pfc(frame));
-        self.touch_nic(host);
+        self.drive_nic(host);
     }
 
-    /// The switch holds or releases a class of a host.
-    pub(in crate::sim::network) fn nic_paused(&mut self, host: u32, tc: u8, held: bool) {
+    /// The switch holds or releases a class of a host, in an event of `kind`.
+    pub(in crate::sim::network) fn nic_paused(
+        &mut self,
+        host: u32,
+        kind: Kind,
+        tc: u8,
+        held: bool,
+    ) {
+        self.advance_nic(host, kind);
         let nics = nics!(self);
         if let Some(class) = nics.class_of(tc) {
             nics.hosts[host as usize].egress.set_paused(class, held);
         }
-        self.touch_nic(host);
-    }
-
-    fn touch_nic(&mut self, host: u32) {
-        nics!(self).hosts[host as usize].egress.settle(self.now);
-        self.drive_nic(host, false);
+        self.drive_nic(host);
     }
 }
 
@@ -443,23 +337,6 @@ impl Nics {
         self.unfinished -= 1;
         self.free.push(slot);
         open.spec.start
-    }
-
-    /// A packet starts to be serialized: the packet as the network carries it.
-    #[inline]
-    fn launch(&mut self, now: u64, end: u64, host: u32, out: &Outgoing) -> Packet {
-        let (transport, mut io) = self.parts(host);
-        transport.sending(now, end, host, out, &mut io);
-        self.committed += u64::from(out.ip);
-        let hashes = match self.choices {
-            true => FlowHashes::between(host, out.dst, out.entropy),
-            false => Default::default(),
-        };
-        let carried =
-            Carried { header: out.header, hashes, entropy: out.entropy, class: out.class };
-        let slot = self.packets.insert(carried);
-        let tc = if self.policy { out.code_point.class() } else { out.tc };
-        Packet::new(slot, out.dst, out.ip, Label::new(tc, out.ect, out.code_point))
     }
 
     /// What an equal-cost choice depends on: an id of its own for `flowId`, and the hashes. The id

@@ -6,6 +6,7 @@
 //! room. `events` handles them, `rows` writes what was counted.
 
 mod events;
+mod port;
 mod rows;
 
 use crate::scenario::{Nic, NicModel, QueueScheduling, Scenario, Table};
@@ -21,6 +22,17 @@ use crate::sim::observe::FlowRow;
 use crate::sim::packet::PfcFrame;
 use crate::sim::random::Seeds;
 use crate::sim::traffic::{FlowStart, Steps};
+
+/// The NICs of a network that is known to have them.
+macro_rules! nics {
+    ($network:expr) => {
+        match $network.nics.as_deref_mut() {
+            Some(nics) => nics,
+            None => unreachable!("hosts whose NIC reacts have events only where they exist"),
+        }
+    };
+}
+use nics;
 
 /// A host whose NIC reacts.
 #[derive(Debug)]
@@ -43,6 +55,11 @@ pub(super) struct NicHost {
     release_armed: bool,
     /// Key in its slot of the event list.
     armed: u64,
+    /// While nothing is on its link: key in the slot of the switch port it faces.
+    announced: u64,
+    /// Last instant at which something reached the host or a frame of it started: an idle port
+    /// starts no frame earlier.
+    touched: u64,
     /// For when the start of flows is in the heap.
     flows_at: Option<u64>,
 }
@@ -83,6 +100,8 @@ pub(super) struct Nics {
     late_steps: Vec<FlowStart>,
     /// Hosts that a step has given something to send.
     woken: Vec<u32>,
+    /// Every end of a frame is an event of its own: see `port`.
+    prompt: bool,
     /// The switches run the UET policy.
     policy: bool,
     model: NicModel,
@@ -120,11 +139,14 @@ impl Nics {
                     uncounted: None,
                     release_armed: false,
                     armed: NEVER,
+                    announced: NEVER,
+                    touched: 0,
                     flows_at: None,
                 }
             })
             .collect();
         Some(Nics {
+            prompt: !steps.is_empty(),
             transport,
             hosts,
             packets: Packets::default(),

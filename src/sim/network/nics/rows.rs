@@ -3,7 +3,7 @@
 use super::super::Network;
 use super::Nics;
 use crate::scenario::NicModel;
-use crate::sim::event::EventList;
+use crate::sim::event::{EventList, Kind};
 use crate::sim::meter::Depth;
 use crate::sim::nic::stats::{FlowStats, Samples};
 use crate::sim::observe::{FlowRow, Totals, TransportRow};
@@ -14,6 +14,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Counts what NICs have sent before now.
     pub(in crate::sim::network) fn settle_nics(&mut self) {
         let now = self.now;
+        if self.nics.is_none() {
+            return;
+        }
+        for host in 0..self.hosts.len() as u32 {
+            self.advance_nic(host, Kind::Report);
+            self.arm_nic(host);
+        }
         let Some(nics) = self.nics.as_deref_mut() else { return };
         for (host, nic) in nics.hosts.iter_mut().enumerate() {
             let ended = nic.egress.free_at() < now;

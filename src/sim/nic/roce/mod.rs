@@ -7,8 +7,9 @@
 //!
 //! Readings where the documentation leaves room: a packet is numbered when its payload has been
 //! fetched, which is when it becomes ready in its queue; a full pool stops the queue pairs of its
-//! class only; expiry of the retransmission timer restarts it; a reply that finds the control
-//! pool full is sent when there is room again, for what is expected by then.
+//! class only; a retransmission timer that has expired starts again when a packet is numbered
+//! again; a reply that finds the control pool full is sent when there is room again, for what is
+//! expected by then.
 //!
 //! Refuses to know switches, events and what else a port sends.
 
@@ -26,7 +27,8 @@ mod tests;
 mod timers;
 
 use super::{
-    Header, Incoming, Io, Message, NEVER, Outgoing, PacketKind, Transport, Whole, source_port,
+    Header, Incoming, Io, Message, NEVER, NicRates, Outgoing, PacketKind, Transport, Whole,
+    source_port,
 };
 use crate::scenario::roce::{Pacing, Roce as Settings, SourcePort};
 use host::Host;
@@ -44,15 +46,6 @@ pub const CNP_BYTES: u16 = 104;
 
 /// Flag of a data packet: the last of its message.
 const LAST: u8 = 1;
-
-/// What the RoCE transport has to know of a NIC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NicRates {
-    /// Line rate: the lower of its own and of its switch port's, bit/s, above 0.
-    pub line: u64,
-    /// Rate of its host link in one direction, `LaneBps` × `LaneCount`, bit/s, above 0.
-    pub host_link: u64,
-}
 
 /// A queue pair, both halves.
 #[derive(Debug, Clone, Copy)]

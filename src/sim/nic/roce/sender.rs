@@ -114,7 +114,7 @@ impl Sender {
     /// timer then. Whether the message has now been generated whole for the first time.
     #[inline]
     pub fn generated(&mut self, at: u64, timeout: u64) -> bool {
-        if self.base >= self.high {
+        if self.deadline == NEVER {
             self.deadline = at.saturating_add(timeout);
         }
         self.next += 1;

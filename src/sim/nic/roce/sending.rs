@@ -14,9 +14,7 @@ impl Roce {
     /// The allowed rate at which a queue pair is slowed, 0 if it is not.
     #[inline]
     pub(super) fn allowed(&mut self, now: u64, index: u32) -> u64 {
-        let limiter = &mut self.limiters[index as usize];
-        limiter.advance(&self.rates, now);
-        limiter.rate()
+        self.limiters[index as usize].allowed(&self.rates, now)
     }
 
     /// The same, 0 too if slowed packets are not spaced.
@@ -157,23 +155,23 @@ impl Roce {
 
     /// A retransmission timeout may have expired.
     pub(super) fn retransmit_due(&mut self, now: u64, index: u32, io: &mut Io<'_>) {
-        let timeout = self.settings.retransmit_timeout.0;
         let pair = &mut self.pairs[index as usize];
         if pair.tx.deadline == NEVER {
             pair.tx.armed = false;
             return;
         }
-        let expired = pair.tx.deadline <= now;
-        if expired {
-            pair.tx.deadline = now.saturating_add(timeout.max(1));
-            io.stats.num_rto += 1;
-            io.flows[pair.tx.flow as usize].timeouts += 1;
+        if pair.tx.deadline > now {
+            let (deadline, src) = (pair.tx.deadline, pair.src);
+            self.hosts[src as usize].timers.push(deadline, Kind::Retransmit, index);
+            return;
         }
-        let (deadline, src) = (pair.tx.deadline, pair.src);
-        self.hosts[src as usize].timers.push(deadline, Kind::Retransmit, index);
-        if expired {
-            self.go_back(now, index, io);
-        }
+        // The window is empty until its first packet has its number again: a timer that ran
+        // meanwhile could expire before a slow host link has brought the payload, and for ever.
+        pair.tx.deadline = NEVER;
+        pair.tx.armed = false;
+        io.stats.num_rto += 1;
+        io.flows[pair.tx.flow as usize].timeouts += 1;
+        self.go_back(now, index, io);
     }
 
     /// A data packet of `host` starts.

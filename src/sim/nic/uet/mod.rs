@@ -21,8 +21,8 @@ mod spray;
 mod wire;
 
 use super::stats::FlowStats;
-use super::{Header, Incoming, Io, Message, Outgoing, PacketKind, Transport};
-use crate::scenario::uet::{CongestionControl, HostLink, PdsManager};
+use super::{Header, Incoming, Io, Message, NicRates, Outgoing, PacketKind, Transport};
+use crate::scenario::uet::{CongestionControl, PdsManager};
 use crate::sim::random::Seeds;
 use connection::{Receiver, Sender};
 use host::{Host, Timers};
@@ -58,8 +58,6 @@ struct Group {
 pub struct Uet {
     pds: PdsManager,
     cc: CongestionControl,
-    /// Time of bytes over the host link.
-    pace: Pace,
     mss: u64,
     ack_every: u64,
     hosts: Vec<Host>,
@@ -74,19 +72,11 @@ pub struct Uet {
 }
 
 impl Uet {
-    /// NICs at rest; `rates` are the link rates of the hosts in bit/s. Settings are taken as
-    /// checked: an MSS of 1 to 65,447 bytes, egress pools that hold a full packet and an
+    /// NICs at rest, in the order of host numbers. Settings are taken as checked: an MSS of 1 to 65,447 bytes, egress pools that hold a full packet and an
     /// acknowledgement, messages below 2^32 packets.
-    pub fn new(
-        pds: &PdsManager,
-        cc: &CongestionControl,
-        host_link: HostLink,
-        rates: &[u64],
-        seeds: &Seeds,
-    ) -> Uet {
+    pub fn new(pds: &PdsManager, cc: &CongestionControl, nics: &[NicRates], seeds: &Seeds) -> Uet {
         let mss = pds.rdma_data_mss.0.clamp(1, u64::from(u16::MAX - DATA_HEADERS));
         let full = mss + u64::from(DATA_HEADERS);
-        let pace = Pace::new(host_link.rate());
         let timeouts: Vec<u64> = if pds.fixed_rexmit_time_enable {
             vec![pds.fixed_rexmit_timeout.0]
         } else {
@@ -94,17 +84,22 @@ impl Uet {
                 .map(|level| pds.initial_retransmit_timeout.0.saturating_mul(1 << level))
                 .collect()
         };
-        let hosts = rates.iter().enumerate().map(|(host, &rate)| {
-            let gains = Gains::new(cc, pds.trimming_enabled, rate, full);
+        let hosts = nics.iter().enumerate().map(|(host, rates)| {
+            let gains = Gains::new(cc, pds.trimming_enabled, rates.line, full);
             let window = (gains.bdp() / full as f64) as u64;
             let draws = seeds.stream(&format!("entropy of host {host}"));
             let spraying = Spraying::new(pds, window);
-            Host::new(gains, spraying, draws, Timers::new(&timeouts), Fetcher::new(pace))
+            Host::new(
+                gains,
+                spraying,
+                draws,
+                Timers::new(&timeouts),
+                Fetcher::new(Pace::new(rates.host_link)),
+            )
         });
         Uet {
             pds: pds.clone(),
             cc: cc.clone(),
-            pace,
             mss,
             ack_every: pds.ack_request_every_nth_packet.max(1),
             hosts: hosts.collect(),

@@ -22,8 +22,8 @@ pub struct Gains {
     max_window: f64,
     /// The largest window never follows the base RTT.
     fixed_max: bool,
-    /// `M`: least window.
-    unit: f64,
+    /// Least window: `M`, and no less than a full packet, which could never leave otherwise.
+    least: f64,
     target: f64,
     margin: f64,
     initial_average: f64,
@@ -48,6 +48,7 @@ impl Gains {
         let base = cc.initial_base_rtt.0 as f64;
         let bdp = rate * base;
         let unit = cc.window_unit.map_or(full, |bytes| bytes.0) as f64;
+        let least = unit.max(full as f64);
         let max_window = if cc.override_uet_spec_max_cwind {
             (cc.max_congestion_window * full) as f64
         } else {
@@ -70,9 +71,9 @@ impl Gains {
             rate,
             initial_base_rtt: cc.initial_base_rtt.0,
             guard: cc.base_rtt_guard.0,
-            max_window: max_window.max(unit),
+            max_window: max_window.max(least),
             fixed_max: cc.override_uet_spec_max_cwind,
-            unit,
+            least,
             target,
             margin: cc.target_queue_delay_margin.0 as f64,
             initial_average: cc.initial_average_delay.0 as f64,
@@ -97,9 +98,10 @@ impl Gains {
         self.rate * self.initial_base_rtt as f64
     }
 
-    /// `M`, bytes: no window is below it.
-    pub fn unit(&self) -> f64 {
-        self.unit
+    /// The least window, bytes.
+    #[cfg(test)]
+    pub fn least(&self) -> f64 {
+        self.least
     }
 }
 
@@ -174,13 +176,14 @@ impl Nscc {
         }
     }
 
-    /// The window, bytes: between `M` and [`Nscc::max_window`].
+    /// The window, bytes: between [`Gains::least`] and [`Nscc::max_window`].
     #[inline]
     pub fn window(&self) -> f64 {
         self.window
     }
 
     /// The largest window, bytes.
+    #[cfg(test)]
     pub fn max_window(&self) -> f64 {
         self.max_window
     }
@@ -192,6 +195,7 @@ impl Nscc {
     }
 
     /// Average delay, ps.
+    #[cfg(test)]
     pub fn average(&self) -> f64 {
         self.average
     }
@@ -205,7 +209,7 @@ impl Nscc {
         self.base_rtt = rtt + gains.guard;
         self.reference = rtt;
         if !gains.fixed_max {
-            self.max_window = (1.5 * gains.rate * self.base_rtt as f64).max(gains.unit);
+            self.max_window = (1.5 * gains.rate * self.base_rtt as f64).max(gains.least);
         }
         self.window =
             if gains.enabled { self.window.min(self.max_window) } else { self.max_window };
@@ -228,7 +232,7 @@ impl Nscc {
                 self.saved = self.window;
             }
             let cut = (u64::from(ack.penalty) * ack.newly) >> 7;
-            self.window = (self.window.min(ack.in_flight as f64) - cut as f64).max(gains.unit);
+            self.window = (self.window.min(ack.in_flight as f64) - cut as f64).max(gains.least);
         } else if ack.restore && self.saved > 0.0 {
             self.window = self.saved.min(self.max_window);
             self.saved = 0.0;
@@ -281,14 +285,14 @@ impl Nscc {
         self.ignored += bytes;
         self.trim_since = true;
         if !self.quick_adapt(gains, now, in_flight, true, true) {
-            self.window = (self.window - bytes as f64).max(gains.unit);
+            self.window = (self.window - bytes as f64).max(gains.least);
         }
     }
 
     /// A packet of `bytes` has timed out.
     pub fn timed_out(&mut self, gains: &Gains, bytes: u64) {
         if gains.enabled {
-            self.window = (self.window - bytes as f64).max(gains.unit);
+            self.window = (self.window - bytes as f64).max(gains.least);
         }
     }
 
@@ -299,7 +303,7 @@ impl Nscc {
 
     #[inline]
     fn clamp(&mut self, gains: &Gains) {
-        self.window = self.window.min(self.max_window).max(gains.unit);
+        self.window = self.window.min(self.max_window).max(gains.least);
     }
 
     fn proportional(&mut self, gains: &Gains, newly: u64, delay: f64) {
@@ -323,7 +327,7 @@ impl Nscc {
         let rested = self.last_decrease.is_none_or(|last| now - last > self.base_rtt);
         if self.average > gains.target && rested {
             let left = 1.0 - gains.gamma * (self.average - gains.target) / self.average;
-            self.window = (self.window * left.max(gains.least_left)).max(gains.unit);
+            self.window = (self.window * left.max(gains.least_left)).max(gains.least);
             self.last_decrease = Some(now);
         }
     }
@@ -352,7 +356,7 @@ impl Nscc {
             && reason
             && (self.achieved as f64) < self.max_window * gains.gate;
         if fires {
-            self.window = (self.achieved as f64).max(gains.unit);
+            self.window = (self.achieved as f64).max(gains.least);
             self.to_ignore = in_flight;
             self.ignored = 0;
             self.trim_since = false;

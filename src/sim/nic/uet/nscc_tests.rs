@@ -40,7 +40,8 @@ fn the_gains_are_those_of_the_defaults() {
         cc.override_spec_target_queue_delay = true;
         cc.window_unit = Some(crate::units::Bytes(4_096));
     });
-    assert_eq!((own.max_window, own.target, own.unit()), (107.0 * 4_184.0, 4.5e6, 4_096.0));
+    assert_eq!((own.max_window, own.target, own.fair), (107.0 * 4_184.0, 4.5e6, 20_480.0));
+    assert_eq!(own.least(), 4_184.0, "a full packet must fit");
 }
 
 /// U5, the arithmetic of it.
@@ -76,6 +77,7 @@ fn a_decrease_goes_by_the_average_and_comes_once_a_base_rtt() {
         let (gains, mut nscc) = group(|cc| {
             cc.delay_alpha = 1.0;
             cc.disable_quick_adapt = true;
+            cc.eta_multiplier = 0.0;
         });
         nscc.window = 400_000.0;
         let marked = Acked { marked: true, ..ack(4_184, 6 * US + (average * 1e6) as u64) };
@@ -177,7 +179,9 @@ fn trims_of_what_was_in_flight_when_quick_adapt_fired_are_ignored() {
     nscc.window = 100_000.0;
     nscc.trimmed(&gains, 10_500_001, 4_184, 4_816, None);
     nscc.trimmed(&gains, 10_500_002, 4_184, 632, None);
-    assert_eq!(nscc.window(), 95_816.0, "the first was ignored up to 4,184 of 9,000 bytes");
+    assert_eq!(nscc.window(), 100_000.0, "8,368 of 9,000 bytes");
+    nscc.trimmed(&gains, 10_500_003, 4_184, 0, None);
+    assert_eq!(nscc.window(), 95_816.0);
 }
 
 /// U11.

@@ -73,7 +73,7 @@ impl Uet {
     fn acknowledge(&mut self, now: u64, packet: &Incoming, io: &mut Io<'_>) {
         let receiver = &mut self.receivers[packet.header.connection as usize];
         let own = &mut self.hosts[receiver.host as usize];
-        let ready = (now + self.pace.time(packet.held)).max(own.held_until);
+        let ready = (now + own.fetcher.time(packet.held)).max(own.held_until);
         own.held_until = ready;
         let mut header = Header::new(PacketKind::Ack, packet.header.connection, packet.header.psn);
         header.cumulative = receiver.expected;

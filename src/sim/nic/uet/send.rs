@@ -85,9 +85,21 @@ impl Uet {
             let ip = sender.ip(psn);
             let bytes = u64::from(ip);
             let window = group.nscc.window();
-            let fits = (group.in_flight + bytes) as f64 <= window
-                && (again || group.fetched as f64 <= window);
-            if !fits && !self.cc.pass_through {
+            let room = (group.in_flight + bytes) as f64 <= window;
+            let fetches = again || group.fetched as f64 <= window;
+            if !(room && fetches || self.cc.pass_through) {
+                // A new segment held by what is fetched must not hold another connection's
+                // retransmission: nothing else would ever bring the group back.
+                let senders = &mut self.senders;
+                let mut waits =
+                    |&other: &u32| senders[other as usize].turn().is_some_and(|(_, again)| again);
+                if room
+                    && let Some(place) = group.active.iter().position(&mut waits)
+                    && let Some(other) = group.active.remove(place)
+                {
+                    group.active.push_front(other);
+                    continue;
+                }
                 group.ready = false;
                 own.ready.pop_front();
                 continue;
@@ -99,7 +111,8 @@ impl Uet {
             group.in_flight += bytes;
             let nth = sender.transmissions - u64::from(self.pds.ack_request_first_packet);
             let mut flags = 0;
-            let asks = nth.is_multiple_of(self.ack_every)
+            let asks = self.ack_every == 1
+                || nth.is_multiple_of(self.ack_every)
                 || (self.pds.ack_request_last_packet && psn + 1 == sender.packets)
                 || (self.pds.ack_request_when_window_full
                     && (group.in_flight + u64::from(sender.full)) as f64 > window);
@@ -138,15 +151,20 @@ impl Uet {
                     rate: 0,
                 },
             );
-            group.active.pop_front();
+            // Who is alone stays where it is.
             sender.listed = sender.may_send();
-            if sender.listed {
-                group.active.push_back(connection);
+            if !sender.listed || group.active.len() > 1 {
+                group.active.pop_front();
+                if sender.listed {
+                    group.active.push_back(connection);
+                }
             }
-            own.ready.pop_front();
             group.ready = !group.active.is_empty();
-            if group.ready {
-                own.ready.push_back((number, generation));
+            if !group.ready || own.ready.len() > 1 {
+                own.ready.pop_front();
+                if group.ready {
+                    own.ready.push_back((number, generation));
+                }
             }
         }
     }
@@ -241,6 +259,11 @@ impl Uet {
         }
         if done {
             sender.closed = true;
+            // Listed with retransmissions that need not go any more: its entry may be another
+            // connection's before its turn comes.
+            if std::mem::take(&mut sender.listed) {
+                group.active.retain(|&listed| listed != connection);
+            }
             io.stats.wqes_completed += 1;
             io.done.push(Done::Acknowledged(sender.flow));
             self.leave(number);

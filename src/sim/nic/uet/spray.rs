@@ -124,7 +124,7 @@ impl Sprayer {
                     self.fresh.push_front(value);
                 }
                 // The upper half of a draw times the values: every value as likely as another.
-                ((draws.next_u64() >> 32) * settings.values >> 32) as u16
+                (((draws.next_u64() >> 32) * settings.values) >> 32) as u16
             }
         }
     }

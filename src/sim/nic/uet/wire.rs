@@ -104,6 +104,12 @@ impl Fetcher {
         Fetcher { pace, request, last: (0, 0), requests_until: 0, payload_until: 0 }
     }
 
+    /// Time of bytes over the host link.
+    #[inline]
+    pub fn time(&self, bytes: u64) -> u64 {
+        self.pace.time(bytes)
+    }
+
     /// When payload asked for now is in the NIC. None needs no fetch.
     #[inline]
     pub fn fetch(&mut self, now: u64, payload: u64) -> u64 {

@@ -53,7 +53,7 @@ fn one_lost_packet_is_sent_again_alone() {
     pipe.run(u64::MAX);
     let data: Vec<_> = pipe.log.iter().filter(|s| s.1 == 0).collect();
     assert_eq!((data.len(), data[20].2.header.psn), (21, 3));
-    assert_eq!(data[20].0, 4 * FULL + 150_000_000);
+    assert_eq!(data[20].0, 4 * FULL + 6_000_000_000);
     let flow = pipe.flows[0];
     assert_eq!((flow.sent_packets, flow.retransmitted, flow.timeouts), (21, 1, 1));
     assert_eq!(flow.received_packets, 20);
@@ -67,7 +67,7 @@ fn nothing_is_sent_again_without_loss() {
     pipe.post(0, 0, 2, 3_000_000, 0);
     pipe.post(0, 1, 0, 0, 0);
     // Paused for longer than the timeout: it runs from the end of serialization.
-    pipe.pause(0, 0, 20_000_000, 600_000_000);
+    pipe.pause(0, 0, 20_000_000, 9_000_000_000);
     pipe.run(u64::MAX);
     assert_eq!(pipe.stats[0].num_rtx + pipe.stats[0].num_rto, 0);
     let data = pipe.log.iter().filter(|s| s.1 == 0 && s.2.header.kind == PacketKind::Data);

@@ -90,6 +90,12 @@ impl Dcqcn {
     /// Runs the increases by time due by `now`.
     #[inline]
     pub fn advance(&mut self, p: &DcqcnParameters, now: u64) {
+        if self.due <= now {
+            self.catch_up(p, now);
+        }
+    }
+
+    fn catch_up(&mut self, p: &DcqcnParameters, now: u64) {
         while self.due <= now && self.due != NEVER {
             self.due = self.due.saturating_add(p.rate_timer);
             self.by_time += 1;

@@ -69,13 +69,19 @@ impl Limiter {
         }
     }
 
-    /// Catches up with what has fallen due by `now`.
+    /// The allowed rate once what falls due by `now` has happened, whole bit/s; 0: the line's.
     #[inline]
-    pub fn advance(&mut self, parameters: &Parameters, now: u64) {
+    pub fn allowed(&mut self, parameters: &Parameters, now: u64) -> u64 {
         match (self, parameters) {
-            (Limiter::Scala(state), Parameters::Scala(p)) => state.advance(p, now),
-            (Limiter::Dcqcn(state), Parameters::Dcqcn(p)) => state.advance(p, now),
-            _ => {}
+            (Limiter::Scala(state), Parameters::Scala(p)) => {
+                state.advance(p, now);
+                state.rate()
+            }
+            (Limiter::Dcqcn(state), Parameters::Dcqcn(p)) => {
+                state.advance(p, now);
+                state.rate()
+            }
+            _ => 0,
         }
     }
 
@@ -86,16 +92,6 @@ impl Limiter {
             (Limiter::Scala(state), _) => state.sent(),
             (Limiter::Dcqcn(state), Parameters::Dcqcn(p)) => state.sent(p, ip),
             _ => {}
-        }
-    }
-
-    /// The allowed rate, whole bit/s; 0: the line's.
-    #[inline]
-    pub fn rate(&self) -> u64 {
-        match self {
-            Limiter::None => 0,
-            Limiter::Scala(state) => state.rate(),
-            Limiter::Dcqcn(state) => state.rate(),
         }
     }
 }

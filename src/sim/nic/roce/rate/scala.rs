@@ -104,6 +104,12 @@ impl Scala {
     /// Runs the halves due by `now`.
     #[inline]
     pub fn advance(&mut self, p: &ScalaParameters, now: u64) {
+        if self.due <= now {
+            self.catch_up(p, now);
+        }
+    }
+
+    fn catch_up(&mut self, p: &ScalaParameters, now: u64) {
         while self.due <= now && self.due != NEVER {
             self.fold(p);
             if self.reduces {

@@ -1,0 +1,249 @@
+//! The ports of hosts whose NIC reacts: which frame starts when.
+//!
+//! A port needs no event a frame: what it starts, and what its transport does at its deadlines,
+//! follows from the host's own state until something reaches the host. So both are done late, in
+//! their order and at the times they have: before anything reaches the host
+//! ([`Network::advance_nic`]), and when the next frame could arrive at the switch. Nothing is done
+//! too late, because a frame arrives after it starts, and everything the start of a frame leads
+//! to comes after it. Only the steps of a collective may wait for the start of a frame itself; a
+//! job with collectives gives every end of a frame its event (`Nics::prompt`). The results are
+//! those of handling every one at its instant.
+
+use super::super::Network;
+use super::{Nics, nics};
+use crate::sim::event::{EventList, Kind, NEVER};
+use crate::sim::link::spacing;
+use crate::sim::meter::Depth;
+use crate::sim::nic::egress::{Next, Picked};
+use crate::sim::nic::packets::Carried;
+use crate::sim::nic::{Outgoing, Transport};
+use crate::sim::packet::{ETHERNET_BYTES, Frame, Label, PFC_WIRE_BYTES, Packet};
+use crate::sim::switch::buffer::BufferManager;
+use crate::sim::switch::route::FlowHashes;
+
+impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
+    /// Gives every end of a frame of a NIC its event, as jobs with collectives have it: the same
+    /// observations but for the count of events. To be called before the first event; tests
+    /// compare.
+    pub fn make_nics_prompt(&mut self) {
+        if let Some(nics) = self.nics.as_deref_mut() {
+            nics.prompt = true;
+        }
+    }
+
+    /// Does what a host does by itself before the event of `kind` at this instant: starts frames,
+    /// handles deadlines, gives back the room of frames that have ended. To be called before
+    /// anything reaches the host.
+    #[inline]
+    pub(in crate::sim::network) fn advance_nic(&mut self, host: u32, kind: Kind) {
+        let now = self.now;
+        // Whether what falls due then, as `own` kind, comes before the event.
+        let before = |at: u64, own: Kind| at < now || (at == now && kind > own);
+        loop {
+            let nics = nics!(self);
+            let nic = &mut nics.hosts[host as usize];
+            let (next, deadline) = (nic.egress.next(nic.touched), nics.transport.deadline(host));
+            match next {
+                Next::Free(at) if at <= deadline && before(at, Kind::TxEnd) => {
+                    self.nic_frame_end(host, at);
+                }
+                Next::Ready(at) if at < deadline && before(at, Kind::Timer) => {
+                    self.start_nic_frame(host, at, false);
+                }
+                _ if before(deadline, Kind::Timer) => {
+                    nic.touched = nic.touched.max(deadline);
+                    nic.egress.settle(deadline);
+                    let (transport, mut io) = nics.parts(host);
+                    transport.timer(deadline, host, &mut io);
+                }
+                _ => break,
+            }
+        }
+        let nic = &mut nics!(self).hosts[host as usize];
+        let ended = if kind > Kind::TxEnd { now } else { now.saturating_sub(1) };
+        nic.egress.settle(ended);
+        nic.touched = now;
+    }
+
+    /// A frame's end at a port where something waits for it.
+    fn nic_frame_end(&mut self, host: u32, at: u64) {
+        let nics = nics!(self);
+        let nic = &mut nics.hosts[host as usize];
+        nic.touched = at;
+        nic.egress.settle(at);
+        if nic.egress.starved() != 0 && nic.egress.has_room() {
+            let (transport, mut io) = nics.parts(host);
+            transport.room(at, host, &mut io);
+        }
+        self.start_nic_frame(host, at, true);
+    }
+
+    /// A frame's end as an event of its own.
+    pub(in crate::sim::network) fn nic_tx_end(&mut self, host: u32) {
+        self.nic_frame_end(host, self.now);
+        self.settle_done();
+        self.arm_nic(host);
+        self.drive_woken(host);
+    }
+
+    /// Starts what a port may start now, in the event that reached its host, and arms what is
+    /// next.
+    #[inline]
+    pub(super) fn drive_nic(&mut self, host: u32) {
+        let now = self.now;
+        nics!(self).hosts[host as usize].touched = now;
+        loop {
+            let nic = &nics!(self).hosts[host as usize];
+            match nic.egress.next(now) {
+                Next::Free(at) if at <= now => self.nic_frame_end(host, now),
+                Next::Ready(at) if at <= now => self.start_nic_frame(host, now, false),
+                // A frame that starts may make way for a flow's last packet.
+                _ if !nics!(self).done.is_empty() => self.settle_done(),
+                _ => break,
+            }
+        }
+        self.arm_nic(host);
+        if !nics!(self).woken.is_empty() {
+            self.drive_woken(host);
+        }
+    }
+
+    /// Drives the hosts other than `host` that a step of a collective has given something to send.
+    #[cold]
+    fn drive_woken(&mut self, host: u32) {
+        while let Some(other) = nics!(self).woken.pop() {
+            if other != host {
+                self.drive_nic(other);
+            }
+        }
+    }
+
+    /// Arms a host's deadline, and whatever stands for its next frame.
+    #[inline]
+    pub(super) fn arm_nic(&mut self, host: u32) {
+        let nics = nics!(self);
+        let mut key = NEVER;
+        let deadline = nics.transport.deadline(host);
+        if deadline < self.end_time {
+            key = self.ranks.nic_timer(deadline.max(self.now), host);
+        }
+        let nic = &mut nics.hosts[host as usize];
+        if nics.prompt {
+            key = key.min(match nic.egress.next(nic.touched) {
+                Next::Free(at) => self.ranks.nic_tx_end(at, host),
+                Next::Ready(at) => self.ranks.nic_timer(at, host),
+                Next::Never => NEVER,
+            });
+        }
+        if nic.armed != key {
+            nic.armed = key;
+            self.list.set(self.ranks.nic_slot(host), key);
+        }
+        let port = nic.port as usize;
+        if self.ports[port].inbound.is_empty() {
+            self.announce_nic(host, port);
+        }
+    }
+
+    /// Nothing is on a host's link: arms the earliest instant at which its next frame could arrive
+    /// at the switch.
+    fn announce_nic(&mut self, host: u32, port: usize) {
+        let nics = nics!(self);
+        let nic = &mut nics.hosts[host as usize];
+        let next = if nics.prompt { Next::Never } else { nic.egress.next(nic.touched) };
+        let key = match next {
+            Next::Free(at) | Next::Ready(at) => {
+                let arrives = at + nic.line.serialize(nic.egress.next_wire()) + nic.line.delay;
+                if arrives < self.end_time { self.ranks.arrival(arrives, port) } else { NEVER }
+            }
+            Next::Never => NEVER,
+        };
+        if nic.announced != key {
+            nic.announced = key;
+            self.list.set(self.ranks.arrival_slot(port), key);
+        }
+    }
+
+    /// The last frame on a host's link has just arrived at its switch: the next one.
+    #[inline]
+    pub(in crate::sim::network) fn next_uplink(&mut self, host: u32) {
+        // What stands in the slot is the key of the frame that arrived.
+        nics!(self).hosts[host as usize].announced = 0;
+        if !nics!(self).prompt {
+            self.advance_nic(host, Kind::Arrival);
+        }
+        self.arm_nic(host);
+    }
+
+    /// The instant that was announced for a host's next frame: whether it arrives now.
+    #[inline]
+    pub(in crate::sim::network) fn uplink_arrives(&mut self, host: u32, port: usize) -> bool {
+        self.next_uplink(host);
+        self.ports[port].inbound.front().is_some_and(|&(at, _)| at == self.now)
+    }
+
+    /// Starts the next frame of an idle port at `at`, if there is one. `before`: at the end of a
+    /// frame, which precedes what falls due with it.
+    #[inline]
+    fn start_nic_frame(&mut self, host: u32, at: u64, before: bool) {
+        let nics = nics!(self);
+        let nic = &mut nics.hosts[host as usize];
+        nic.touched = at;
+        if let Some(frame) = nic.uncounted.take() {
+            self.pauses.sent(host as usize, frame.tc, frame.pause, 1);
+            self.tally.count_pfc(frame.pause, 1);
+        }
+        let Some(picked) = nic.egress.pick(at, before) else { return };
+        let (wire, end, frame) = match picked {
+            Picked::Pfc(frame) => {
+                let end = at + nic.line.serialize(PFC_WIRE_BYTES);
+                nic.uncounted = Some(frame);
+                nic.egress.started(end);
+                (PFC_WIRE_BYTES, end, Frame::Pfc(frame))
+            }
+            Picked::Packet(out) => {
+                let wire = u64::from(out.ip) + ETHERNET_BYTES;
+                let time = match nics.transport.rate(at, &out) {
+                    0 => nic.line.serialize(wire),
+                    rate => spacing(wire, rate),
+                };
+                nic.egress.started(at + time);
+                let packet = nics.launch(at, at + time, host, &out);
+                (wire, at + time, Frame::Data(packet))
+            }
+        };
+        let nic = &mut nics.hosts[host as usize];
+        nic.frames += 1;
+        nic.wire += wire;
+        nic.last_wire = wire;
+        let (arrives, port) = (end + nic.line.delay, nic.port as usize);
+        let inbound = &mut self.ports[port].inbound;
+        inbound.push_back((arrives, frame));
+        if inbound.len() == 1 {
+            nic.announced = NEVER;
+            if arrives < self.end_time {
+                nic.announced = self.ranks.arrival(arrives, port);
+            }
+            self.list.set(self.ranks.arrival_slot(port), nic.announced);
+        }
+    }
+}
+
+impl Nics {
+    /// A packet starts to be serialized: the packet as the network carries it.
+    #[inline]
+    fn launch(&mut self, now: u64, end: u64, host: u32, out: &Outgoing) -> Packet {
+        let (transport, mut io) = self.parts(host);
+        transport.sending(now, end, host, out, &mut io);
+        self.committed += u64::from(out.ip);
+        let hashes = match self.choices {
+            true => FlowHashes::between(host, out.dst, out.entropy),
+            false => Default::default(),
+        };
+        let carried =
+            Carried { header: out.header, hashes, entropy: out.entropy, class: out.class };
+        let slot = self.packets.insert(carried);
+        let tc = if self.policy { out.code_point.class() } else { out.tc };
+        Packet::new(slot, out.dst, out.ip, Label::new(tc, out.ect, out.code_point))
+    }
+}
