@@ -21,7 +21,7 @@ use poolsweep::sim::{run, run_with};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use scenarios::{Case, case};
+use scenarios::{Case, case, circling};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -121,6 +121,17 @@ proptest! {
         let bad = differences(&have, &want);
         prop_assert!(bad.is_empty(), "{}", bad.join("\n"));
         prop_assert!(ordered(&have));
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    #[test]
+    fn circles_of_pauses_are_found_when_the_rules_say(Case(scenario) in circling()) {
+        let have = simulate::<WinnerTree>(&scenario);
+        let bad = differences(&have, &oracle::run(&scenario, SEEDS));
+        prop_assert!(bad.is_empty(), "{}", bad.join("\n"));
     }
 }
 
@@ -233,8 +244,6 @@ fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
         ("flows stay unfinished", t.flows_unfinished > 0),
         ("it drains", t.end == End::Drained),
         ("it is cut short", scenario.until == Until::Drained && t.end == End::Duration),
-        ("pauses circle", t.deadlock.is_some()),
-        ("a circle ends the job", t.end == End::Deadlock),
         ("a flowlet moves", members().any(|m| m.movements_in > 0)),
         ("a paused member is passed over", members().any(|m| m.paused_skips > 0)),
         ("a paused member is taken", members().any(|m| m.paused_selections > 0)),
@@ -255,6 +264,20 @@ fn the_scenarios_reach_everything_they_are_meant_to() {
         }
     }
     assert!(times.values().all(|&n| n >= 2), "{times:#?}");
+}
+
+#[test]
+fn pauses_do_circle() {
+    let mut runner = TestRunner::deterministic();
+    let (mut found, mut stopped) = (0, 0);
+    for _ in 0..300 {
+        let Case(scenario) = circling().new_tree(&mut runner).expect("a case").current();
+        let totals = simulate::<WinnerTree>(&scenario).totals;
+        assert_eq!(totals.deadlock.is_some(), !totals.deadlock_ports.is_empty());
+        found += u32::from(totals.deadlock.is_some());
+        stopped += u32::from(totals.end == End::Deadlock);
+    }
+    assert!(found >= 20 && stopped >= 5 && found > stopped, "{found} found, {stopped} stopped");
 }
 
 /// Real sizes: what the small scenarios do not reach is long queues and many turns.

@@ -58,9 +58,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub(super) fn send_to_host(&mut self, host: u32, frame: Frame, at: u64) {
         match frame {
             Frame::Data(packet)
-                if self.receivers[host as usize].is_none() && self.nics.is_none() =>
+                if self.receivers[host as usize].is_none()
+                    && self.nics.is_none()
+                    && !self.stop_on_deadlock =>
             {
-                // A receiver that takes frames at once needs no event: the time is known.
+                // A receiver that takes frames at once needs no event: the time is known, and the
+                // job does not end before it unless something is left inside.
                 if at < self.end_time {
                     if D::SWITCHES {
                         let wire = self.framing().wire(packet.ip());
@@ -118,7 +121,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         match frame {
             Frame::Pfc(pfc) => self.host_pfc(host, pfc),
             Frame::Data(packet) => {
-                let Some(receiver) = &mut self.receivers[h] else { return };
+                let Some(receiver) = &mut self.receivers[h] else {
+                    self.deliver(packet, self.now);
+                    return;
+                };
                 let (fits, was_idle, signal) = receiver.arrive(packet);
                 let service = receiver.service_time();
                 self.signal(host, packet.tc(), signal, Kind::HostArrival);

@@ -180,6 +180,7 @@ pub struct Network<M, E, D> {
     effects: Vec<VecDeque<PendingEffect>>,
     /// Pauses can wait for one another in a circle.
     circles: bool,
+    /// The first circle ends the job, at an instant that nothing can know before.
     stop_on_deadlock: bool,
     /// The first circle found.
     deadlock: Option<deadlock::Circle>,

@@ -565,3 +565,86 @@ pub fn case() -> impl Strategy<Value = Case> {
             )
     })
 }
+
+/// Lossless traffic that goes round a ring of four or five switches: pauses may wait for one
+/// another, and mostly do.
+pub fn circling() -> impl Strategy<Value = Case> {
+    let points = (100u64..900, 0u64..=100, 0u64..3_000);
+    let packet = prop_oneof![3 => Just(82u64), 2 => Just(182), 1 => 1..400u64];
+    let flows = vec((2_000u64..15_000, on_grid(10), packet, 0u64..2, 1usize..=2), 5..=9);
+    let links = vec(prop_oneof![4 => Just(1u32), 1 => Just(2)], 5);
+    (
+        case(),
+        prop_oneof![1 => Just(4usize), 3 => Just(5)],
+        links,
+        points,
+        flows,
+        delay(),
+        1u64..900,
+        any::<bool>(),
+    )
+        .prop_map(
+            |(
+                Case(mut case),
+                count,
+                links,
+                (xoff, percent, headroom),
+                flows,
+                delay,
+                duration,
+                two,
+            )| {
+                let name = |kind: char, at: usize| format!("{kind}{}", at % count);
+                let mut own = Explicit {
+                    rate: Some(BitRate(RATE)),
+                    delay: Some(Ps(delay)),
+                    ..Explicit::default()
+                };
+                for at in 0..count {
+                    for (kind, of) in [(NodeKind::Host, 'h'), (NodeKind::Switch, 's')] {
+                        own.nodes.push(NodeEntry { name: name(of, at), kind, tier: None });
+                    }
+                    for (a, b, count) in [
+                        (name('h', at), name('s', at), 1),
+                        (name('s', at), name('s', at + 1), links[at]),
+                    ] {
+                        own.links.push(LinkEntry { a, b, rate: None, delay: None, count });
+                    }
+                }
+                case.topology = Topology::Explicit(own);
+                case.duration = Ps(duration * GRID);
+                case.warm_up = Ps(0);
+                case.record.interval = Some(Ps(duration * GRID / 3 + 1));
+                case.nic = Nic::default();
+                case.switch.tiers.clear();
+                case.switch.packet_trimmer.trimming_enabled = false;
+                case.switch.shared_buffer_manager = SharedBufferManager {
+                    total_shared_buffer_size: Bytes(60_000),
+                    head_room_per_port_limit: Bytes(headroom),
+                    static_pool_xoff_threshold: Bytes(xoff),
+                    static_pool_xon_threshold: Bytes(xoff * percent / 100),
+                    pool_allocation_map: [0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+                    traffic_class_pool_mapping: [0, i64::from(two), 0, 0, 0, 0, 0, 0],
+                    ..SharedBufferManager::default()
+                };
+                let entries = flows.into_iter().enumerate().map(|(at, flow)| {
+                    let (bytes, start, packet, class, ahead) = flow;
+                    FlowEntry {
+                        src: (at % count) as u32,
+                        // The first of every host goes two switches on, round the ring.
+                        dst: ((at + if at < count { 2 } else { ahead }) % count) as u32,
+                        bytes: Bytes(bytes.min(packet * 80)),
+                        packet: Some(Bytes(packet)),
+                        dscp: Some(class * 8),
+                        ect: None,
+                        role: None,
+                        start: Ps(start),
+                        rate: None,
+                    }
+                });
+                let flows = entries.collect();
+                case.traffic = vec![Traffic::Flows(Flows { flows, common: Common::default() })];
+                Case(case)
+            },
+        )
+}
