@@ -58,6 +58,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         {
             self.arm_inbound(port);
             self.arrived(port, frame);
+        } else {
+            // Whether a host is looked at in vain depends on when it was last looked at, and with
+            // it on what is recorded; counts of events do not.
+            self.events -= 1;
         }
     }
 
