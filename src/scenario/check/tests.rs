@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod nic;
+mod ns3;
 mod traffic;
 mod warnings;
 

@@ -81,6 +81,20 @@ mod tests {
     }
 
     #[test]
+    fn blocks_are_left_out_while_they_say_nothing() {
+        use crate::scenario::Switch;
+        let keys = |switch: &Switch| {
+            let json = serde_json::to_value(switch).unwrap();
+            let known = ["HPCC", "Ns3Datacenter", "EcnMaps"];
+            known.into_iter().filter(|key| json.get(key).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(&Switch::default()), Vec::<&str>::new());
+        let own: Switch = serde_json::from_str(r#"{"HPCC": {"Shift": 2}}"#).unwrap();
+        assert_eq!((keys(&own), own.hpcc.shift, own.hpcc.reserve), (vec!["HPCC"], 2, Bytes(4_096)));
+        assert!(serde_json::from_str::<Switch>(r#"{"HPCC": {"shift": 2}}"#).is_err());
+    }
+
+    #[test]
     fn faster_ports_have_higher_thresholds() {
         let usual = HpccBuffer::default();
         let shift = |rate| usual.shift_at(rate, 100);

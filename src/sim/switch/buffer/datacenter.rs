@@ -85,7 +85,9 @@ impl Datacenter {
     #[inline]
     fn ingress_threshold(&mut self, index: usize) -> i64 {
         let settings = &self.settings;
-        let used = self.total_used - self.xoff_total_used - self.reserved_used;
+        // Headroom may hold bytes that are within a reserve too.
+        let used = self.total_used - self.xoff_total_used;
+        let used = used.saturating_sub(self.reserved_used);
         let pool = match settings.algorithm {
             BufferAlgorithm::Reverie => settings.shared_pool.0,
             _ => settings.ingress_pool.0.saturating_sub(self.reserved),

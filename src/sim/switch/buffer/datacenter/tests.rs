@@ -167,7 +167,7 @@ impl Restated {
 
     fn thr(&self) -> i64 {
         let reserved: i64 = self.ingress.iter().flatten().map(|&bytes| bytes.min(500)).sum();
-        let used = self.total() - self.xoff_total() - reserved;
+        let used = (self.total() - self.xoff_total() - reserved).max(0);
         ((0.125 * (100_000 - 8_000 - used) as f64).floor() as i64).max(0)
     }
 

@@ -3,6 +3,8 @@
 //! Every pause and resume at its nanosecond, node and port, every flow completion and every drop.
 //! The traces are those cases whose outcome does not depend on the order of simultaneous events.
 
+mod properties;
+
 use poolsweep::scenario::links::{Link, LinkEnd, NetworkPlan, PortPlan, SwitchPlan};
 use poolsweep::scenario::{Scenario, Topology};
 use poolsweep::sim::observe::{DropReason, Observations};
