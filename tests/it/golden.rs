@@ -122,6 +122,7 @@ fn buff(id: BuffId) -> &'static str {
         BuffId::Ingress => "ingressUsage",
         BuffId::Egress => "egressQueue",
         BuffId::Headroom => "hdrm",
+        BuffId::Shared | BuffId::Reserve => "of another buffer model",
     }
 }
 

@@ -108,7 +108,7 @@ fn packet_176_pauses_177_to_240_fill_the_headroom_and_241_is_dropped() {
     assert_eq!((o.totals.drops, o.totals.first_drop), ([0; 7], None));
     let o = after(241);
     assert_eq!(counters(&o), [704_000, 256_000, 960_000]);
-    assert_eq!(o.totals.drops, [1, 0, 0, 0, 0, 0]);
+    assert_eq!(o.totals.drops, [1, 0, 0, 0, 0, 0, 0]);
     assert_eq!(o.totals.first_drop, Some(arrival(241)));
     assert_eq!((o.totals.drops_without_pause, o.totals.dropped_bytes), (0, 4_000));
     let d = o.drops[0];
@@ -188,7 +188,7 @@ fn pool_1_holds_the_pause_points_of_31_senders() {
     let full = o(32);
     // The senders run side by side, so all 32 fall short together: 5,580 packets fit, and with
     // nothing draining the other 52 are dropped, none of them after a pause.
-    assert_eq!(full.totals.drops, [0, 32 * 176 - 5_580, 0, 0, 0, 0]);
+    assert_eq!(full.totals.drops, [0, 32 * 176 - 5_580, 0, 0, 0, 0, 0]);
     let paused: u64 = full.pfc.iter().filter(|r| r.node == SWITCH).map(|r| r.xoff_tx).sum();
     assert_eq!(full.totals.drops_without_pause, 52);
     // Drops come while occupancies are at 174 or 175 packets: nobody has reached 176.
@@ -210,7 +210,7 @@ fn lossy_queues_stop_at_each_form_of_their_limit() {
         s.record.tables = vec![Table::Jobs];
         let o = observe(&s);
         // Every packet that is not inside was dropped at its egress.
-        let dropped = [0, 0, 40_000 - 10 - o.totals.peak_egress / 4_000, 0, 0, 0];
+        let dropped = [0, 0, 40_000 - 10 - o.totals.peak_egress / 4_000, 0, 0, 0, 0];
         assert_eq!(o.totals.drops, dropped, "{alpha} {cap} {tc}");
         o.totals.peak_egress
     };

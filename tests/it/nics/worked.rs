@@ -258,7 +258,7 @@ fn marks_slow_queue_pairs_down_on_the_wire() {
         let incast =
             json!([{"pattern": "incast", "receiver": 0, "senders": 4, "bytes": 5_000_000}]);
         let o = observe(&scenario(one_switch(5), switch.clone(), nic, incast));
-        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 6]));
+        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 7]));
         assert!(o.totals.ecn_marks > 0, "data is ECN-capable whatever the pattern says");
         o
     };

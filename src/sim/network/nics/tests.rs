@@ -115,7 +115,7 @@ fn a_pause_silences_its_class_from_the_next_frame_until_it_runs_out() {
         pair.until(AT + PAUSE + 1_000_000);
         assert_eq!(pair.data_from(AT), Some(AT + PAUSE));
         let o = pair.finish();
-        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 6]));
+        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 7]));
         assert_eq!((o.totals.flows_unfinished, o.totals.timeouts), (0, 0));
     }
 }
@@ -175,7 +175,7 @@ fn a_paused_nic_reserves_what_its_pool_takes_and_loses_nothing() {
         assert_eq!(nics.hosts[0].egress.used(0), packets * wire);
         assert_eq!(nics.hosts[0].egress.waiting(), packets * (wire - 18));
         let o = pair.finish();
-        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 6]));
+        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 7]));
         assert_eq!((o.totals.payload_bytes, o.totals.retransmitted), (Some(4_000_000), 0));
     }
 }
