@@ -199,6 +199,7 @@ impl Meters {
                 BuffId::Ingress => &switch.occupancy,
                 BuffId::Egress => &switch.queued,
                 BuffId::Headroom => &switch.headroom,
+                BuffId::Shared | BuffId::Reserve => continue,
             };
             gauge.observe(now, values[*port as usize][usize::from(*pool)]);
         }
