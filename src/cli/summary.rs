@@ -474,7 +474,7 @@ mod tests {
             row.peak_egress = Some(1_408_000);
             row.occasional = [Some(0); OCCASIONAL.len()];
             row.occasional[1] = Some(3_000 * index as i64);
-            row.occasional[7] = Some(1_200);
+            row.occasional[8] = Some(1_200);
         }
         let table = |f: &Fixture| {
             let text = text_of(f);
@@ -503,7 +503,7 @@ mod tests {
             row.goodput = Some(3.4e11 + 2.5e10 * index as f64);
             row.slowest = (index == 1).then_some(1_234_567_890);
             row.drained = row.slowest.map(|ps| ps + 5_000_000);
-            row.occasional[8] = Some(4_321);
+            row.occasional[9] = Some(4_321);
         }
         let text = text_of(&f);
         let answer: Vec<&str> = text.split("\n\n").skip(1).take(2).collect();

@@ -533,7 +533,7 @@ mod tests {
     fn every_reason_has_its_column_in_order() {
         let named: Vec<_> = JOBS.iter().filter_map(|c| c.name.strip_prefix("drops_")).collect();
         let reasons: Vec<_> = DropReason::ALL.iter().map(|r| r.name()).collect();
-        assert_eq!(&named[..6], reasons);
+        assert_eq!(&named[..reasons.len()], reasons);
     }
 
     #[test]

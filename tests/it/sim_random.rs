@@ -213,6 +213,8 @@ fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
     let up = |c: &PortCounterRow| c.side == Side::Up;
     let mut all: Vec<(&str, bool)> = DropReason::ALL
         .iter()
+        // The last one is another buffer model's.
+        .filter(|reason| **reason != DropReason::IngressAdmission)
         .map(|reason| (reason.name(), t.drops[*reason as usize] > 0))
         .collect();
     all.extend([

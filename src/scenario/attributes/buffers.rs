@@ -158,7 +158,7 @@ pub(super) static BUFFERS: &[Attribute] = &[
         "ns3-datacenter",
     ),
     attribute(
-        "switch.Ns3Datacenter.Gamma",
+        "switch.Ns3Datacenter.ReverieGamma",
         Kind::Number,
         Some("0.99"),
         "0 to 1",

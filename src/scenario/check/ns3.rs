@@ -133,7 +133,7 @@ fn datacenter_numbers(own: &DatacenterBuffer, report: &mut Report) {
     factor(at("AlphaEgress"), own.alpha_egress, report);
     factor(at("XoffFactor"), own.xoff_factor, report);
     if !(0.0..=1.0).contains(&own.gamma) {
-        limits::unit_interval(&at("Gamma"), own.gamma, report);
+        limits::unit_interval(&at("ReverieGamma"), own.gamma, report);
     }
     for (queue, &on) in own.lossless_queues.iter().enumerate() {
         if !(0..=1).contains(&on) {

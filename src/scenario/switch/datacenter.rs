@@ -77,7 +77,7 @@ pub struct DatacenterBuffer {
     #[serde(rename = "XonOffset")]
     pub xon_offset: Bytes,
     /// Weight of the past in Reverie's smoothed queue, 0 to 1.
-    #[serde(rename = "Gamma")]
+    #[serde(rename = "ReverieGamma")]
     pub gamma: f64,
     /// Whether each queue is lossless (1) or lossy (0).
     #[serde(rename = "LosslessQueues")]

@@ -166,7 +166,6 @@ mod tests {
             traffic: vec![Traffic::Incast(Incast { receiver: 0, senders: 2, bytes, common })],
             record: Record { tables: vec![Table::Transport], ..Record::default() },
             budget: Default::default(),
-            stop_on_deadlock: false,
         };
         crate::sim::run(&scenario, Seeds::default(), &Traces::default()).unwrap()
     }

@@ -65,7 +65,7 @@ fn numbers_have_their_ranges() {
         assert!(!found.is_empty(), "{name}");
         assert!(found[0].attribute.ends_with(name), "{found:?}");
     }
-    for (name, value) in [("Gamma", json!(1.1)), ("AlphaIngress", json!(-0.1))] {
+    for (name, value) in [("ReverieGamma", json!(1.1)), ("AlphaIngress", json!(-0.1))] {
         let mut switch = json!({"model": "ns3-datacenter"});
         switch["Ns3Datacenter"][name] = value;
         assert_eq!(merged(switch).refusals.len(), 1, "{name}");
