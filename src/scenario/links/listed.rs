@@ -12,6 +12,10 @@ use std::collections::BTreeMap;
 
 /// A named node: its id, and its tier if it is a switch.
 type Node = (u32, Option<TierName>);
+/// Nodes by name, the number of hosts, and the tiers of the switches in order of their ids.
+type Named<'a> = (BTreeMap<&'a str, Node>, u32, Vec<TierName>);
+/// What switches of one kind have in common: tier, ports down and up, and speeds of their links.
+type Alike = (TierName, u32, u32, Vec<(u64, u64)>);
 
 /// Counts, speeds and wiring of a list.
 pub(super) fn outline(scenario: &Scenario, own: &Explicit) -> Result<Outline, LinksError> {
@@ -77,7 +81,7 @@ pub(super) fn outline(scenario: &Scenario, own: &Explicit) -> Result<Outline, Li
 }
 
 /// Ids by name, the number of hosts, and the tiers of the switches in order of their ids.
-fn name_nodes(own: &Explicit) -> Result<(BTreeMap<&str, Node>, u32, Vec<TierName>), LinksError> {
+fn name_nodes(own: &Explicit) -> Result<Named<'_>, LinksError> {
     let hosts = own.nodes.iter().filter(|node| node.kind == NodeKind::Host).count() as u64;
     if !(2..=MAX_HOSTS).contains(&hosts) {
         let rule = format!("there must be 2 to {MAX_HOSTS} nodes of kind host");
@@ -218,7 +222,7 @@ fn layers(plan: &NetworkPlan, tiers: &[TierName]) -> Vec<Layer> {
 
 /// The switches by tier, ports and links.
 fn kinds(plan: &NetworkPlan, tiers: &[TierName]) -> Vec<SwitchKind> {
-    let mut counts: BTreeMap<(TierName, u32, u32, Vec<(u64, u64)>), u64> = BTreeMap::new();
+    let mut counts: BTreeMap<Alike, u64> = BTreeMap::new();
     for (switch, &tier) in plan.switches.iter().zip(tiers) {
         let up = switch.ports.iter().filter(|port| port.up).count() as u32;
         let link = |at: usize| (plan.links[at].rate, plan.links[at].delay);

@@ -6,7 +6,7 @@ use crate::sim::meter::Depth;
 use crate::sim::observe::LoadBalancingRow;
 use crate::sim::packet::Packet;
 use crate::sim::switch::buffer::BufferManager;
-use crate::sim::switch::route::{Choice, FlowHashes, MemberStats, SetId};
+use crate::sim::switch::route::{Asking, Choice, FlowHashes, MemberStats, SetId};
 use std::sync::Arc;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
@@ -31,7 +31,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let ports = &self.ports[switch.first_port..switch.first_port + switch.ports];
         let load = |port: u32| switch.manager.queued(port as usize);
         let held = |port: u32| ports[port as usize].paused >> (tc & 7) & 1 != 0;
-        balancer.choose(routes, s, set, hash, self.now, load, held)
+        balancer.choose(routes, Asking { switch: s, set, hash, now: self.now }, load, held)
     }
 
     /// The packet of a choice was admitted with these charged bytes.

@@ -600,13 +600,13 @@ pub fn circling() -> impl Strategy<Value = Case> {
                     delay: Some(Ps(delay)),
                     ..Explicit::default()
                 };
-                for at in 0..count {
+                for (at, &parallel) in links.iter().enumerate().take(count) {
                     for (kind, of) in [(NodeKind::Host, 'h'), (NodeKind::Switch, 's')] {
                         own.nodes.push(NodeEntry { name: name(of, at), kind, tier: None });
                     }
                     for (a, b, count) in [
                         (name('h', at), name('s', at), 1),
-                        (name('s', at), name('s', at + 1), links[at]),
+                        (name('s', at), name('s', at + 1), parallel),
                     ] {
                         own.links.push(LinkEntry { a, b, rate: None, delay: None, count });
                     }

@@ -57,6 +57,19 @@ pub struct MemberStats {
     pub paused_selections: u64,
 }
 
+/// A packet that has several members to go by.
+#[derive(Debug, Clone, Copy)]
+pub struct Asking {
+    /// The switch, by its place in the network's list.
+    pub switch: usize,
+    /// The set its destination is reached by.
+    pub set: SetId,
+    /// Its hash at this switch.
+    pub hash: u64,
+    /// The time, ps.
+    pub now: u64,
+}
+
 /// The member a packet takes, for when the packet is admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
@@ -123,20 +136,18 @@ impl Balancer {
         }
     }
 
-    /// The member of a set, which has several, that a packet with this hash takes at `now`.
+    /// The member of a set, which has several, that a packet takes.
     ///
     /// `load` gives the egress bytes of a port of the switch, `held` whether the packet's class is
     /// paused there.
     pub fn choose(
         &mut self,
         routes: &Routes,
-        switch: usize,
-        set: SetId,
-        hash: u64,
-        now: u64,
+        asking: Asking,
         load: impl Fn(u32) -> u64,
         held: impl Fn(u32) -> bool,
     ) -> Choice {
+        let Asking { switch, set, hash, now } = asking;
         let members = routes.members(set);
         let first = routes.places(set).start;
         let taken = |member: u32, slot| Choice {

@@ -47,7 +47,7 @@ impl Leaf {
             loads[port as usize - 1]
         };
         let held = |port: u32| held[port as usize - 1];
-        self.balancer.choose(&self.routes, 0, set, hash, now, load, held)
+        self.balancer.choose(&self.routes, Asking { switch: 0, set, hash, now }, load, held)
     }
 
     /// Chooses, and has the packet of 100 B admitted.
@@ -150,8 +150,9 @@ fn only_the_first_128_sets_have_slots() {
     for host in 0..130 {
         let set = routes.set(130, host);
         // The hash says the first member, the load the second.
-        let load = |port: u32| u64::from(port % 2 == 0);
-        let choice = balancer.choose(&routes, 130, set, 512, 0, load, |_| false);
+        let load = |port: u32| u64::from(port.is_multiple_of(2));
+        let asking = Asking { switch: 130, set, hash: 512, now: 0 };
+        let choice = balancer.choose(&routes, asking, load, |_| false);
         let second = u32::from(host < 128);
         assert_eq!(choice.port, 2 * host + second, "host {host}");
         assert_eq!(balancer.slots_of(set), if host < 128 { 512 } else { 0 });

@@ -12,7 +12,7 @@ mod circles;
 mod ecmp;
 mod tables;
 
-pub use balance::{Balancer, Choice, FlowletSettings, MemberStats, SLOTS};
+pub use balance::{Asking, Balancer, Choice, FlowletSettings, MemberStats, SLOTS};
 pub use choice::{FlowHashes, Forwarding};
 pub use circles::may_circle;
 pub use ecmp::{FlowIdentity, hash, member};
