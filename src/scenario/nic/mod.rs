@@ -89,7 +89,7 @@ pub struct Hold {
 
 /// Settings of every NIC, and of single hosts where they differ.
 ///
-/// It is read and written as [`file::NicInFile`]: defaults that depend on the model are filled in,
+/// It is read and written as `NicInFile`: defaults that depend on the model are filled in,
 /// and blocks of attributes that the model does not read are left out while they say nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "file::NicInFile", into = "file::NicInFile")]

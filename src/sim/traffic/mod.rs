@@ -20,7 +20,7 @@
 //! | `uniform` | arrival | `arrivals`, `sources`, `destinations`, `sizes`: see [`FlowSource`] |
 //! | `on-off` | sender k, then burst | `bursts`: length, then silence, of each burst |
 //! | `flows`, `trace` | as listed | |
-//! | `collective` | run, barrier before operation, then as [`steps`] says | |
+//! | `collective` | run, barrier before operation, then as `steps` says | |
 //!
 //! Of a `collective` the source hands out what waits for nothing; [`Steps`] hands out the rest as
 //! what they wait for completes.
