@@ -150,6 +150,7 @@ mod tests {
         let common = Common::default();
         let bytes = Bytes(8_000_000);
         let scenario = Scenario {
+            stop_on_deadlock: false,
             duration: Ps(1_000_000_000_000),
             until: Until::Drained,
             warm_up: Ps(0),

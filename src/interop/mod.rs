@@ -1,0 +1,6 @@
+//! What other programs write, and what their scripts read.
+//!
+//! Owns importing: `hpcc`, the input files of HPCC's ns-3 code. Refuses to run jobs and to know how a
+//! dataset is stored.
+
+pub mod hpcc;
