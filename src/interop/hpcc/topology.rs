@@ -63,12 +63,7 @@ impl Topology {
         Ok(Topology { nodes, switches, links, rest })
     }
 
-    /// The hosts: their place is their number in a scenario.
-    pub fn hosts(&self) -> impl Iterator<Item = u32> {
-        (0..self.nodes).filter(|node| !self.switches.contains(node))
-    }
-
-    /// Number in a scenario of a host.
+    /// Number in a scenario of a host: hosts are numbered from 0 in the order of their nodes.
     pub fn host(&self, node: u32) -> Option<u32> {
         let is_host = node < self.nodes && !self.switches.contains(&node);
         is_host.then(|| node - self.switches.range(..node).count() as u32)

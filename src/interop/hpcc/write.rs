@@ -67,7 +67,7 @@ pub(super) fn sweep_file(
             Ps(flow.start * NS)
         ));
     }
-    file.line("  record: {tables: [jobs, flows, drops, pfc]}");
+    file.line("  record: {tables: [jobs, flows, drops, pfc, pfc_events]}");
     file.text
 }
 
