@@ -227,8 +227,9 @@ impl Config {
             return Err(line.value()?.error(rule));
         }
         let stop = need("SIMULATOR_STOP_TIME")?.value()?;
-        let mut notes: Vec<String> = lines.values().filter_map(note).collect();
-        notes.sort();
+        let mut in_order: Vec<&Line<'_>> = lines.values().collect();
+        in_order.sort_by_key(|line| line.key.line);
+        let notes = in_order.into_iter().filter_map(note).collect();
         Ok(Config {
             file: source.name.to_owned(),
             files: Files {
