@@ -2,9 +2,11 @@
 //!
 //! A sweep file goes in, independent deterministic simulations of a switch's shared buffer run on
 //! every core, and a Parquet dataset comes out. The rooms, from the bottom up: [`units`],
-//! [`scenario`], [`sim`], [`sweep`], [`record`], [`run`], [`cli`]; a room uses only rooms below it.
+//! [`scenario`], [`sim`], [`sweep`], [`record`], [`run`], [`interop`], [`cli`]; a room uses only rooms
+//! below it.
 
 pub mod cli;
+pub mod interop;
 pub mod record;
 pub mod run;
 pub mod scenario;

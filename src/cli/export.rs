@@ -1,7 +1,8 @@
 //! `export`: a dataset's tables in another format.
 
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
 use super::text::{Align, TextTable};
+use crate::interop::traces::{self, Trace, TraceError};
 use crate::record::Dataset;
 use crate::units::thousands;
 use clap::Args;
@@ -10,10 +11,18 @@ use std::path::PathBuf;
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
+#[group(id = "what", required = true, multiple = true, args = ["csv", "pfc_txt", "fct_txt"])]
 pub struct ExportArgs {
     /// Write this dataset's tables as CSV, one file a table
     #[arg(long, value_name = "DATASET")]
-    csv: PathBuf,
+    csv: Option<PathBuf>,
+    /// Write its table pfc_events as pfc.txt, a folder a job: time_ns node node_type port type
+    #[arg(long, value_name = "DATASET")]
+    pfc_txt: Option<PathBuf>,
+    /// Write its table flows as fct.txt, a folder a job: sip dip sport dport bytes start_ns fct_ns
+    /// standalone_ns
+    #[arg(long, value_name = "DATASET")]
+    fct_txt: Option<PathBuf>,
     /// The folder for the files
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -22,13 +31,29 @@ pub struct ExportArgs {
 /// Writes the files and lists them.
 ///
 /// # Errors
-/// No dataset, a damaged one, or a folder that cannot be written.
+/// No dataset, a damaged one or one without the table, or a folder that cannot be written.
 pub fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let exported = Dataset::open(&args.csv)?.export_csv(&args.out)?;
     let mut table = TextTable::new([("file".into(), Align::Left), ("rows".into(), Align::Right)]);
-    for file in exported {
-        table.row([file.path.display().to_string(), thousands(file.rows as i128)]);
+    if let Some(dataset) = &args.csv {
+        for file in Dataset::open(dataset)?.export_csv(&args.out)? {
+            table.row([file.path.display().to_string(), thousands(file.rows as i128)]);
+        }
+    }
+    for (dataset, trace) in [(&args.pfc_txt, Trace::Pfc), (&args.fct_txt, Trace::Fct)] {
+        let Some(dataset) = dataset else { continue };
+        for (path, lines) in traces::export(&Dataset::open(dataset)?, trace, &args.out)? {
+            table.row([path.display().to_string(), thousands(lines as i128)]);
+        }
     }
     out.write_all(table.render().as_bytes())?;
     Ok(())
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Record(error) => error.into(),
+            other => Failure::new(Exit::Output, other),
+        }
+    }
 }

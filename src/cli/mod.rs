@@ -8,6 +8,7 @@ pub mod exit;
 mod attributes;
 mod completions;
 mod export;
+mod import;
 mod inspect;
 mod plan;
 mod repro;
@@ -48,6 +49,8 @@ enum Command {
     Repro(repro::ReproArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
+    /// Make a sweep file of what another program is run with
+    Import(import::ImportArgs),
     /// List every key of a scenario, or explain one
     Attributes(attributes::AttributesArgs),
     /// Print the JSON Schema of the sweep file, for editors
@@ -87,6 +90,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
         Command::Export(args) => export::run(args, out),
+        Command::Import(args) => import::run(args, out),
         Command::Schema => schema::run(out),
         Command::Attributes(args) => attributes::run(args, out),
         Command::Completions(args) => completions::run(args, out),

@@ -152,6 +152,7 @@ impl JobRows {
                 Table::SwitchBuffers => split(id, &observed.switch_buffers, rows::switch_buffers)?,
                 Table::Drops => split(id, &observed.drops, rows::drops)?,
                 Table::Pfc => split(id, &observed.pfc, rows::pfc)?,
+                Table::PfcEvents => split(id, &observed.pfc_events, rows::pfc_events)?,
                 Table::PortCounters => split(id, &observed.port_counters, rows::port_counters)?,
                 Table::Flows => split(id, &observed.flows, rows::flows)?,
                 Table::Transport => split(id, &observed.transport, transport::transport)?,

@@ -8,8 +8,8 @@ use crate::record::chunk::JobRecord;
 use crate::record::schema::StoredTable;
 use crate::record::{RecordError, Result};
 use crate::sim::observe::{
-    BuffId, DropReason, DropRow, End, FlowRow, HeldPort, Occupancy, PfcRow, PortBufferRow,
-    PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals,
+    BuffId, DropReason, DropRow, End, FlowRow, HeldPort, Occupancy, PfcEventRow, PfcRow,
+    PortBufferRow, PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals,
 };
 use crate::sweep::plan::JobId;
 use arrow::array::{
@@ -95,6 +95,19 @@ pub(super) fn pfc(job: JobId, rows: &[PfcRow]) -> Result<RecordBatch> {
         percent(u128::from(r.length.saturating_sub(r.interval_paused)), u128::from(r.length))
     });
     columns.int("pkts_ecn_marked", |r| r.ecn_marked)?;
+    columns.finish()
+}
+
+/// Rows of `pfc_events`.
+pub(super) fn pfc_events(job: JobId, rows: &[PfcEventRow]) -> Result<RecordBatch> {
+    let mut columns = Columns::of(StoredTable::PfcEvents, job, rows);
+    columns.id();
+    columns.int("sim_time_ps", |r| r.sim_time)?;
+    columns.small("node_id", |r| r.node)?;
+    columns.small("ifid", |r| r.port)?;
+    columns.small("tc", |r| u32::from(r.tc))?;
+    let pauses = rows.iter().map(|r| Some(r.pause));
+    columns.push("pause", Arc::new(pauses.collect::<BooleanArray>()));
     columns.finish()
 }
 

@@ -37,6 +37,8 @@ pub enum StoredTable {
     Transport,
     /// What members of equal-cost sets carried.
     LoadBalancing,
+    /// PFC frames received, one by one.
+    PfcEvents,
     /// Wall time of every job; differs from run to run.
     Timings,
     /// One row a run; differs from run to run.
@@ -55,13 +57,14 @@ impl From<Table> for StoredTable {
             Table::Flows => StoredTable::Flows,
             Table::Transport => StoredTable::Transport,
             Table::LoadBalancing => StoredTable::LoadBalancing,
+            Table::PfcEvents => StoredTable::PfcEvents,
         }
     }
 }
 
 impl StoredTable {
     /// Every table.
-    pub const ALL: [StoredTable; 12] = [
+    pub const ALL: [StoredTable; 13] = [
         StoredTable::Points,
         StoredTable::Jobs,
         StoredTable::PortBuffers,
@@ -72,6 +75,7 @@ impl StoredTable {
         StoredTable::Flows,
         StoredTable::Transport,
         StoredTable::LoadBalancing,
+        StoredTable::PfcEvents,
         StoredTable::Timings,
         StoredTable::Provenance,
     ];
@@ -89,6 +93,7 @@ impl StoredTable {
             StoredTable::Flows => "flows",
             StoredTable::Transport => "transport",
             StoredTable::LoadBalancing => "load_balancing",
+            StoredTable::PfcEvents => "pfc_events",
             StoredTable::Timings => "timings",
             StoredTable::Provenance => "provenance",
         }
@@ -107,6 +112,7 @@ impl StoredTable {
             StoredTable::Flows => FLOWS,
             StoredTable::Transport => TRANSPORT,
             StoredTable::LoadBalancing => LOAD_BALANCING,
+            StoredTable::PfcEvents => PFC_EVENTS,
             StoredTable::Timings => TIMINGS,
             StoredTable::Provenance => PROVENANCE,
         }
@@ -413,6 +419,15 @@ const PFC: &[Column] = &[
     float("interval_max_time_xoff_usec", "us", "its longest stretch, cut to the interval"),
     float("percent_xon", "%", "share of the interval not held").or_null(),
     walk("pkts_ecn_marked", "1", "packets newly marked CE so far"),
+];
+
+const PFC_EVENTS: &[Column] = &[
+    JOB_ID,
+    walk("sim_time_ps", "ps", "when the frame was received"),
+    NODE_ID,
+    IFID,
+    TC,
+    column(Kind::Bool, "pause", "", "a pause, not a resume"),
 ];
 
 const PORT_COUNTERS: &[Column] = &[

@@ -4,7 +4,7 @@ use crate::record::StoredTable;
 use crate::scenario::Table;
 
 /// The tables of a job that may hold rows, in the order of their declaration.
-const ALL: [Table; 9] = [
+const ALL: [Table; 10] = [
     Table::Jobs,
     Table::PortBuffers,
     Table::SwitchBuffers,
@@ -14,6 +14,7 @@ const ALL: [Table; 9] = [
     Table::Flows,
     Table::Transport,
     Table::LoadBalancing,
+    Table::PfcEvents,
 ];
 
 /// A set of [`Table`]s. Written as their names with commas, in the order of declaration.
@@ -48,7 +49,7 @@ impl TableSet {
 
     /// Whether a table is in the set whose rows depend on the length of an interval.
     pub fn has_intervals(self) -> bool {
-        self.iter().any(|table| !matches!(table, Table::Jobs | Table::Flows))
+        self.iter().any(|table| !matches!(table, Table::Jobs | Table::Flows | Table::PfcEvents))
     }
 
     /// The tables, in the order of declaration.

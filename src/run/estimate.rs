@@ -49,7 +49,7 @@ pub fn rows_at_most(scenario: &Scenario) -> BTreeMap<StoredTable, f64> {
                 ports * intervals
             }
             Table::LoadBalancing => continue,
-            Table::Drops | Table::Flows => continue,
+            Table::Drops | Table::Flows | Table::PfcEvents => continue,
         };
         rows.insert(StoredTable::from(table), at_most);
     }

@@ -25,6 +25,8 @@ pub enum Table {
     Transport,
     /// What each member of an equal-cost set carried.
     LoadBalancing,
+    /// One row a PFC frame received.
+    PfcEvents,
 }
 
 /// What a job records.

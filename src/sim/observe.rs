@@ -30,6 +30,8 @@ pub struct Observations {
     pub transport: Vec<TransportRow>,
     /// Rows of `load_balancing`.
     pub load_balancing: Vec<LoadBalancingRow>,
+    /// Rows of `pfc_events`, by time, node, port and class.
+    pub pfc_events: Vec<PfcEventRow>,
 }
 
 /// How a job ended.
@@ -218,6 +220,21 @@ pub struct DropRow {
     pub packets: u64,
     /// Charged bytes in the interval (a NIC's are IP bytes).
     pub bytes: u64,
+}
+
+/// A row of `pfc_events`: a PFC frame was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PfcEventRow {
+    /// When.
+    pub sim_time: u64,
+    /// Node that received it, hosts too.
+    pub node: u32,
+    /// Port it was received at.
+    pub port: u32,
+    /// Traffic class it is about.
+    pub tc: u8,
+    /// A pause, not a resume.
+    pub pause: bool,
 }
 
 /// A row of `pfc`: running totals unless named `interval_`.

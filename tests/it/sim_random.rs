@@ -187,6 +187,7 @@ proptest! {
                 flows: kept(Table::Flows, full.clone()).flows,
                 transport: Vec::new(),
                 load_balancing: kept(Table::LoadBalancing, full.clone()).load_balancing,
+                pfc_events: Vec::new(),
             };
             prop_assert_eq!(part, want);
         }

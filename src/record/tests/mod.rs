@@ -11,7 +11,8 @@ use crate::record::{ChunkWriter, Dataset, JobMeta, Outcome, Published, Result, T
 use crate::sim::nic::stats::{NicStats, Samples};
 use crate::sim::observe::{
     BuffId, DropReason, DropRow, End, FlowRow, HeldPort, LoadBalancingRow, Observations, Occupancy,
-    PfcRow, PortBufferRow, PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals, TransportRow,
+    PfcEventRow, PfcRow, PortBufferRow, PortCounterRow, Side, SwitchBuff, SwitchBufferRow, Totals,
+    TransportRow,
 };
 use crate::sim::switch::route::MemberStats;
 use crate::sweep::plan::JobId;
@@ -167,6 +168,9 @@ pub(super) fn observed(job: u64, interval: u64) -> Observations {
                 retransmitted: 3,
                 timeouts: 1,
             })
+            .collect(),
+        pfc_events: ends()
+            .map(|sim_time| PfcEventRow { sim_time, node: 9, port: 2, tc: 1, pause: job == 1 })
             .collect(),
         load_balancing: ends()
             .map(|sim_time| LoadBalancingRow {

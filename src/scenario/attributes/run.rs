@@ -76,6 +76,7 @@ pub(super) static AFTER: &[Attribute] = &[
             "flows",
             "transport",
             "load_balancing",
+            "pfc_events",
         ])),
         Some("[jobs, port_buffers, drops, pfc]"),
         "",

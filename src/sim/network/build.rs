@@ -313,6 +313,7 @@ fn switches<M: BufferManager>(
         port_counters: record.has(Table::PortCounters),
         transport: record.has(Table::Transport),
         load_balancing: record.has(Table::LoadBalancing),
+        pfc_events: record.has(Table::PfcEvents),
         warm_up: scenario.warm_up.0,
         span: u64::MAX,
         ..Plan::default()

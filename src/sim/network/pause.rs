@@ -3,6 +3,7 @@
 use super::{Network, order};
 use crate::sim::event::{EventList, Kind};
 use crate::sim::meter::Depth;
+use crate::sim::observe::PfcEventRow;
 use crate::sim::packet::{Frame, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 
@@ -267,6 +268,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[cold]
     pub(super) fn pfc_arrival(&mut self, port: usize, frame: PfcFrame) {
         self.pauses.received(self.hosts.len() + port, frame.tc, frame.pause);
+        if self.plan.pfc_events {
+            let p = &self.ports[port];
+            let node = self.switches[p.switch as usize].node;
+            self.pfc_event(node, u32::from(p.local), frame);
+        }
         let switch = &self.switches[self.ports[port].switch as usize];
         let (node, response) = (switch.node, switch.response);
         if response == 0 {
@@ -278,6 +284,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let at = self.now + response;
             self.schedule(at, Kind::Effect, order(node, local, frame.tc));
         }
+    }
+
+    /// Keeps what was received now.
+    fn pfc_event(&mut self, node: u32, port: u32, frame: PfcFrame) {
+        let PfcFrame { tc, pause } = frame;
+        self.rows.pfc_events.push(PfcEventRow { sim_time: self.now, node, port, tc, pause });
     }
 
     /// A PFC frame takes effect at a switch port.
@@ -335,6 +347,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Has a pause or resume take effect at a host, or schedules it.
     pub(super) fn host_pfc(&mut self, host: u32, frame: PfcFrame) {
         self.pauses.received(host as usize, frame.tc, frame.pause);
+        if self.plan.pfc_events {
+            self.pfc_event(host, 0, frame);
+        }
         let behaviour = self.host_side.behaviour(host);
         if behaviour.ignore_pfc {
             return;

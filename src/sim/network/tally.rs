@@ -41,6 +41,8 @@ pub struct Plan {
     pub transport: bool,
     /// As above.
     pub load_balancing: bool,
+    /// As above.
+    pub pfc_events: bool,
     /// Limit of each pool's counters, by switch.
     pub limits: Vec<[[u64; 5]; 8]>,
     /// Size of each pool and of the whole buffer, by switch.
@@ -500,6 +502,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             sender.give_back_unfinished(self.now, &mut self.flows);
         }
         let mut observations = std::mem::take(&mut self.rows);
+        // Hosts may be looked at later than what happens to them. Stable: a pause and a resume of
+        // one class at one time stay in order.
+        observations.pfc_events.sort_by_key(|e| (e.sim_time, e.node, e.port, e.tc));
         let nics = self.nics.take();
         let (flows, mut totals) = self.totals(budget);
         totals.flows_unfinished = flows.started - flows.finished;

@@ -1,6 +1,7 @@
 //! The command line as people and scripts meet it: messages, exit codes, signals.
 
 mod errors;
+mod import;
 mod results;
 mod signals;
 
