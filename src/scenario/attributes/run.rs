@@ -48,8 +48,8 @@ pub(super) static BEFORE: &[Attribute] = &[
         "timing",
         Kind::Enum(&["picoseconds", "whole-ns"]),
         Some("picoseconds"),
-        "this version simulates picoseconds only",
-        "Resolution of serialization times: rounded up to a picosecond, or whole nanoseconds as other simulators' traces have them.",
+        "",
+        "Resolution of serialization times: rounded up to a picosecond, or down to whole nanoseconds, as recorded traces of other simulators have them.",
         "every link",
     ),
 ];
