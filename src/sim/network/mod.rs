@@ -150,6 +150,10 @@ pub struct Network<M, E, D> {
     routes: Forwarding,
     /// Frame sizes, where the switches' model has its own.
     own_framing: Framing,
+    /// Switches write telemetry into packets.
+    telemetry: bool,
+    /// Wire bytes of the frames each port has started, kept for telemetry.
+    started: Vec<u64>,
 
     // Hosts.
     hosts: Vec<Sender>,
