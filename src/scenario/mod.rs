@@ -26,8 +26,8 @@ mod traffic;
 pub use check::{Finding, Report, check, refusals};
 pub use collective::{Algorithm, Collective, Fault, Operation, Transfers};
 pub use nic::{
-    Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicBlock, NicModel,
-    OwnHostLink, QueueScheduling, Roce, roce, uet, window,
+    Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, HpccRateControl, Ingress, Nic, NicBlock,
+    NicModel, OwnHostLink, QueueScheduling, Roce, roce, uet, window,
 };
 pub use record::{Budget, Record, Table};
 pub use switch::{

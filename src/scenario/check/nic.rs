@@ -51,7 +51,7 @@ fn transport(scenario: &Scenario, outline: Option<&Outline>, report: &mut Report
     match nic.model {
         NicModel::OpenLoop => {}
         NicModel::FixedWindow => roce::check_window(&nic.fixed_window, report),
-        NicModel::Hpcc => roce::check_hpcc(&nic.hpcc, report),
+        NicModel::Hpcc => roce::check_hpcc(&nic.hpcc, scenario.switch.model, report),
         NicModel::Uet => {
             uet::check(nic, report);
             uet::warn(scenario, outline.map_or(DEFAULT_RATE, |o| o.host_links.rate), report);

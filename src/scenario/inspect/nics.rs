@@ -5,7 +5,7 @@ use crate::scenario::links::{DEFAULT_RATE, Outline};
 use crate::scenario::nic::Packets;
 use crate::scenario::offered::{FRAME_OVERHEAD, Offered};
 use crate::scenario::roce::RateControl;
-use crate::scenario::{Nic, NicModel, QueueScheduling, Scenario};
+use crate::scenario::{HpccRateControl, Nic, NicModel, QueueScheduling, Scenario};
 use crate::units::{BitRate, Ps, thousands};
 
 impl Page {
@@ -118,7 +118,12 @@ impl Page {
 
     fn hpcc(&mut self, nic: &Nic) {
         let own = &nic.hpcc;
-        self.line("  line rate, no window; flows take turns packet by packet; go-back-N");
+        self.line(match own.rate_control {
+            HpccRateControl::None => "  line rate, no window; go-back-N".to_owned(),
+            law => {
+                format!("  rate and window by the law {law:?} with a base RTT of {}", own.base_rtt)
+            }
+        });
         self.line(format!(
             "  an answer at every {} in order and to every packet from {} on",
             size(own.chunk.0),

@@ -13,7 +13,7 @@ pub mod uet;
 pub mod window;
 
 pub use file::NicBlock;
-pub use hpcc::HpccNic;
+pub use hpcc::{HpccNic, HpccRateControl};
 pub use packets::Packets;
 pub use port::{Egress, Ingress, OwnHostLink, QueueScheduling};
 pub use roce::Roce;

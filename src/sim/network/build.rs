@@ -147,6 +147,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             },
             balancer,
             members_before: Vec::new(),
+            telemetry: nics.as_ref().is_some_and(|nics| nics.wants_telemetry()),
+            started: vec![0; if M::OWN_FRAMES { port_count } else { 0 }],
             host_side: host_side(host_count, nic),
             host_inbound: vec![VecDeque::new(); host_count],
             receivers,

@@ -4,6 +4,7 @@ use super::{Network, Peer};
 use crate::sim::event::{EventList, NEVER};
 use crate::sim::host::sender::Upcoming;
 use crate::sim::meter::{Depth, Extremes, port_gauge};
+use crate::sim::nic::hpcc::law::Hop;
 use crate::sim::observe::{BuffId, DropReason, End};
 use crate::sim::packet::{Frame, Packet};
 use crate::sim::switch::buffer::{BufferManager, Departed, Enqueued, Place};
@@ -328,6 +329,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 (p.busy, p.sending) = (true, Frame::Data(packet));
                 let (s, local) = (p.switch as usize, usize::from(p.local));
                 self.release(s, port, local, packet);
+                if M::OWN_FRAMES && self.telemetry {
+                    self.stamp(port, packet);
+                }
             }
             if M::OWN_MARKS {
                 self.mark_by_queue(port, &mut packet);
@@ -344,11 +348,29 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Frame::Data(packet)
         };
         let wire = self.framing().frame(&frame);
+        if M::OWN_FRAMES && self.telemetry {
+            self.started[port] += wire;
+        }
         let p = &mut self.ports[port];
         p.sending = frame;
         p.busy = true;
         let end = self.now + p.line.serialize(wire);
         self.list.set(slot, self.ranks.tx_end(end, port));
+    }
+
+    /// Writes what a port is like into a packet that it starts.
+    fn stamp(&mut self, port: usize, packet: Packet) {
+        let p = &self.ports[port];
+        let manager = &self.switches[p.switch as usize].manager;
+        let hop = Hop {
+            queue: (0..8).map(|pool| manager.held(usize::from(p.local), pool).2).sum(),
+            sent: self.started[port],
+            time: self.now,
+            rate: p.line.rate,
+        };
+        if let Some(nics) = &mut self.nics {
+            nics.stamp(packet, hop);
+        }
     }
 
     /// Marks a packet that starts by what is left in its queue.

@@ -161,6 +161,10 @@ pub struct Network<M, E, D> {
     balancer: Option<Box<Balancer>>,
     /// Counts of members at the start of the interval.
     members_before: Vec<MemberStats>,
+    /// Switches write telemetry into packets.
+    telemetry: bool,
+    /// Wire bytes of the frames each port has started, kept for telemetry.
+    started: Vec<u64>,
 
     // Hosts.
     hosts: Vec<Sender>,

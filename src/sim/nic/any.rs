@@ -4,12 +4,13 @@
 //! be built once more for every transport.
 
 use super::hpcc::Hpcc;
+use super::hpcc::law::Hop;
 use super::roce::Roce;
 use super::uet::Uet;
 use super::window::FixedWindow;
 use super::{Header, Incoming, Io, Message, NicRates, Outgoing, Transport};
 use super::{hpcc, roce, uet};
-use crate::scenario::{NicModel, Scenario};
+use crate::scenario::{NicModel, Scenario, Timing};
 use crate::sim::random::Seeds;
 
 /// Every transport there is. All hosts of a job run the same one.
@@ -60,10 +61,23 @@ impl AnyTransport {
                 Some(AnyTransport::FixedWindow(Box::new(window)))
             }
             NicModel::Hpcc => {
-                let hpcc = Hpcc::new(&nic.hpcc, rates.len() as u32);
+                let hpcc = Hpcc::new(&nic.hpcc, rates, scenario.timing == Timing::WholeNs);
                 Some(AnyTransport::Hpcc(Box::new(hpcc)))
             }
             NicModel::OpenLoop => None,
+        }
+    }
+
+    /// Whether switches are to write telemetry into data packets.
+    pub fn wants_telemetry(&self) -> bool {
+        matches!(self, AnyTransport::Hpcc(hpcc) if hpcc.wants_telemetry())
+    }
+
+    /// A switch port writes telemetry into a packet.
+    #[inline]
+    pub fn stamp(&mut self, header: &Header, hop: Hop) {
+        if let AnyTransport::Hpcc(hpcc) = self {
+            hpcc.stamp(header, hop);
         }
     }
 

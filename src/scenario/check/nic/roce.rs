@@ -3,7 +3,7 @@
 use super::ranges::{At, MAX_COUNT};
 use crate::scenario::check::Report;
 use crate::scenario::roce::{Dcqcn, RateControl};
-use crate::scenario::{FixedWindow, HpccNic, Roce};
+use crate::scenario::{FixedWindow, HpccNic, HpccRateControl, Roce, SwitchModel};
 
 /// Wire bytes of a RoCE data packet above its payload.
 const WIRE_HEADER: u64 = 58;
@@ -77,12 +77,27 @@ pub(super) fn warn(roce: &Roce, report: &mut Report) {
     }
 }
 
-pub(super) fn check_hpcc(own: &HpccNic, report: &mut Report) {
+pub(super) fn check_hpcc(own: &HpccNic, switch: SwitchModel, report: &mut Report) {
     let mut at = At::new("nic.HPCC", report);
+    if own.rate_control != HpccRateControl::None && switch == SwitchModel::Scala {
+        let name = match own.rate_control {
+            HpccRateControl::PowerTcp => "powertcp",
+            _ => "hpcc",
+        };
+        let rule = "needs telemetry, which only switch.model = hpcc or ns3-datacenter writes";
+        at.refuse("rate_control", name, rule);
+    }
     at.bytes("PACKET_PAYLOAD_SIZE", own.payload, 1, MAX_PACKET - 34);
     at.bytes("L2_CHUNK_SIZE", own.chunk, 1, i64::MAX as u64);
     at.bytes("L2_ACK_INTERVAL", own.ack_interval, 1, i64::MAX as u64);
     at.delay("NACK_INTERVAL", own.nack_interval);
+    at.wait("BASE_RTT", own.base_rtt);
+    at.number("U_TARGET", own.u_target, 0.01, 1.0);
+    at.count("MI_THRESH", own.mi_thresh, 0, u64::from(u32::MAX));
+    at.step("RATE_AI", own.rate_ai);
+    at.rate("MIN_RATE", own.min_rate);
+    at.share("gamma", own.gamma);
+    at.count("expected_flows", own.expected_flows, 1, u64::from(u32::MAX));
 }
 
 pub(super) fn check_window(own: &FixedWindow, report: &mut Report) {

@@ -16,12 +16,13 @@ use crate::sim::event::NEVER;
 use crate::sim::link::Line;
 use crate::sim::nic::any::AnyTransport;
 use crate::sim::nic::egress::{Egress, EgressSettings, Scheduler};
+use crate::sim::nic::hpcc::law::Hop;
 use crate::sim::nic::ingress::{Ingress, IngressSettings};
 use crate::sim::nic::packets::Packets;
 use crate::sim::nic::stats::{FlowStats, NicStats};
 use crate::sim::nic::{Done, Io};
 use crate::sim::observe::FlowRow;
-use crate::sim::packet::PfcFrame;
+use crate::sim::packet::{Packet, PfcFrame};
 use crate::sim::random::Seeds;
 use crate::sim::traffic::{FlowStart, Steps};
 
@@ -182,6 +183,17 @@ impl Nics {
             done: &mut self.done,
         };
         (&mut self.transport, io)
+    }
+
+    /// Whether switches are to write telemetry into packets.
+    pub(super) fn wants_telemetry(&self) -> bool {
+        self.transport.wants_telemetry()
+    }
+
+    /// A switch port writes telemetry into a packet that it starts.
+    pub(super) fn stamp(&mut self, packet: Packet, hop: Hop) {
+        let header = self.packets.get(packet.flow()).header;
+        self.transport.stamp(&header, hop);
     }
 
     /// The NIC's class that a traffic class of the switch stands for.

@@ -1,12 +1,14 @@
-//! The host of HPCC's and ns3-datacenter's ns-3 code, without congestion control.
+//! The host of HPCC's and ns3-datacenter's ns-3 code.
 //!
 //! Owns the transports of all hosts of a job. A flow is a queue pair of its own and sends at line
-//! rate without a window; flows take turns packet by packet, after any answer that waits.
+//! rate without a window, or as a law says that follows what switches wrote into its packets;
+//! flows take turns packet by packet, after any answer that waits.
 //! Receivers take packets in order only. The sender goes back when it is told of a gap and at no
 //! other time: there is no timeout, and a flow whose last packets are lost never ends. A packet is
 //! chosen when it can start, so nothing waits in the port's queues. Refuses to know switches and
 //! events.
 
+pub mod law;
 mod queue_pair;
 #[cfg(test)]
 mod tests;
@@ -15,6 +17,7 @@ use super::{
     CodePoint, Done, Header, Incoming, Io, Message, NEVER, Outgoing, PacketKind, Transport, Whole,
 };
 use crate::scenario::HpccNic;
+use law::{Control, Hop, Hops, LawSettings};
 use queue_pair::{Answer, AnswerRules, QueuePair};
 use std::collections::VecDeque;
 
@@ -24,9 +27,11 @@ pub const DATA_HEADER: u16 = 34;
 const ANSWER: u16 = 46;
 /// No queue pair, or no flow.
 const NONE: u32 = u32::MAX;
+/// Bytes on the wire beyond the IP bytes, for the pace of a law.
+const FRAME: u64 = 14;
 
 /// One host.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Host {
     /// Answers that wait, in order.
     answers: VecDeque<Outgoing>,
@@ -34,6 +39,10 @@ struct Host {
     flows: Vec<u32>,
     /// Place in `flows` of the last one that sent.
     last: usize,
+    /// When a flow that a law holds back may go on, while the port waits for it.
+    wake: u64,
+    /// Its law, if it has one.
+    law: Option<LawSettings>,
 }
 
 /// The transports of a job's hosts.
@@ -49,11 +58,19 @@ pub struct Hpcc {
     hosts: Vec<Host>,
     pairs: Vec<QueuePair>,
     free: Vec<u32>,
+    /// What laws remember of the queue pairs; empty without laws.
+    controls: Vec<Control>,
+    /// Telemetry under way, by its place in headers, and places to use again.
+    telemetry: Vec<Hops>,
+    unused: Vec<u32>,
+    /// Paces are cut down to whole ns.
+    whole_ns: bool,
 }
 
 impl Hpcc {
-    /// Idle NICs of `hosts` hosts, from settings that have passed their checks.
-    pub fn new(settings: &HpccNic, hosts: u32) -> Hpcc {
+    /// Idle NICs of hosts with links of these rates (bit/s), from settings that have passed their
+    /// checks. `whole_ns`: as the job's serialization times.
+    pub fn new(settings: &HpccNic, rates: &[u64], whole_ns: bool) -> Hpcc {
         Hpcc {
             payload: settings.payload.0.clamp(1, u64::from(u16::MAX - DATA_HEADER)),
             rules: AnswerRules {
@@ -64,9 +81,22 @@ impl Hpcc {
             answer_class: if settings.ack_high_prio { 0 } else { 3 },
             answer_tc: settings.ack_high_prio.then_some(0),
             ect: settings.ect,
-            hosts: (0..hosts).map(|_| Host::default()).collect(),
+            hosts: rates
+                .iter()
+                .map(|&rate| Host {
+                    answers: VecDeque::new(),
+                    flows: Vec::new(),
+                    last: 0,
+                    wake: NEVER,
+                    law: LawSettings::new(settings, rate),
+                })
+                .collect(),
             pairs: Vec::new(),
             free: Vec::new(),
+            controls: Vec::new(),
+            telemetry: Vec::new(),
+            unused: Vec::new(),
+            whole_ns,
         }
     }
 
@@ -76,13 +106,14 @@ impl Hpcc {
             io.egress.want();
             return;
         }
-        let Some(packet) = self.choose(host, io) else { return };
+        self.hosts[host as usize].wake = NEVER;
+        let Some(packet) = self.choose(now, host, io) else { return };
         // The pool has no bound.
         io.egress.reserve(packet.class, packet.ip);
         io.egress.queue(0, packet);
     }
 
-    fn choose(&mut self, host: u32, io: &mut Io<'_>) -> Option<Outgoing> {
+    fn choose(&mut self, now: u64, host: u32, io: &mut Io<'_>) -> Option<Outgoing> {
         let paused = io.egress.paused();
         let own = &mut self.hosts[host as usize];
         if paused >> self.answer_class & 1 == 0
@@ -91,13 +122,20 @@ impl Hpcc {
             return Some(answer);
         }
         let count = own.flows.len();
+        let mut wake = NEVER;
         let (mut chosen, mut finished) = (None, count);
         for step in 1..=count {
             let place = (own.last + step) % count;
-            let pair = &self.pairs[own.flows[place] as usize];
-            if pair.left() > 0 && paused >> pair.tc & 1 == 0 {
-                chosen = Some(place);
-                break;
+            let index = own.flows[place] as usize;
+            let pair = &self.pairs[index];
+            let bound = |law: &LawSettings| pair.in_flight() >= self.controls[index].window(law);
+            if pair.left() > 0 && paused >> pair.tc & 1 == 0 && !own.law.as_ref().is_some_and(bound)
+            {
+                if pair.available <= now {
+                    chosen = Some(place);
+                    break;
+                }
+                wake = wake.min(pair.available);
             }
             if pair.is_finished() {
                 finished = finished.min(place);
@@ -107,8 +145,11 @@ impl Hpcc {
         if finished < count {
             self.forget(host, finished, &mut chosen);
         }
+        if chosen.is_none() {
+            self.hosts[host as usize].wake = wake;
+        }
         self.hosts[host as usize].last = chosen?;
-        Some(self.data(chosen_pair?, io))
+        Some(self.data(chosen_pair?, host, io))
     }
 
     /// Takes finished flows from a place on out of a host's list; `kept` is a place in it. Where
@@ -132,7 +173,11 @@ impl Hpcc {
     }
 
     /// The next packet of a flow that has one.
-    fn data(&mut self, index: u32, io: &mut Io<'_>) -> Outgoing {
+    fn data(&mut self, index: u32, host: u32, io: &mut Io<'_>) -> Outgoing {
+        let telemetry = match self.hosts[host as usize].law {
+            Some(_) => self.telemetry_place(),
+            None => NONE,
+        };
         let pair = &mut self.pairs[index as usize];
         let (first, payload) = (pair.next, pair.left().min(self.payload));
         pair.next += payload;
@@ -142,6 +187,7 @@ impl Hpcc {
         }
         let mut header = Header::new(PacketKind::Data, index, first as u32);
         header.bits = first;
+        header.base = telemetry;
         Outgoing {
             header,
             dst: pair.dst,
@@ -182,11 +228,16 @@ impl Hpcc {
         let kind = match answer {
             Answer::Ack => PacketKind::Ack,
             Answer::Nack => PacketKind::Nack,
-            Answer::Silent | Answer::Told | Answer::Duplicate => return,
+            Answer::Silent | Answer::Told | Answer::Duplicate => {
+                self.drop_telemetry(&packet.header);
+                return;
+            }
         };
         pair.under_way += 1;
         let mut header = Header::new(kind, index, packet.header.psn);
         header.bits = pair.expected();
+        // The answer carries back what the data has gathered.
+        header.base = packet.header.base;
         self.hosts[host as usize].answers.push_back(Outgoing {
             header,
             dst: pair.src,
@@ -206,13 +257,55 @@ impl Hpcc {
         let pair = &mut self.pairs[header.connection as usize];
         if pair.flow != NONE {
             pair.acknowledge(header.bits, negative);
+            if let (Some(law), Some(hops)) =
+                (&self.hosts[host as usize].law, self.telemetry.get(header.base as usize))
+            {
+                let control = &mut self.controls[header.connection as usize];
+                control.acknowledged(law, header.bits, pair.next, hops);
+            }
             if pair.is_finished() {
                 io.stats.wqes_completed += 1;
                 io.done.push(Done::Acknowledged(pair.flow));
                 pair.flow = NONE;
             }
         }
+        self.drop_telemetry(header);
         self.fill(now, host, io);
+    }
+
+    /// A place for a packet's telemetry.
+    fn telemetry_place(&mut self) -> u32 {
+        match self.unused.pop() {
+            Some(place) => {
+                self.telemetry[place as usize] = Hops::default();
+                place
+            }
+            None => {
+                self.telemetry.push(Hops::default());
+                self.telemetry.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Nobody will read a packet's telemetry any more.
+    fn drop_telemetry(&mut self, header: &Header) {
+        if header.base != NONE {
+            self.unused.push(header.base);
+        }
+    }
+
+    /// Whether switches are to write telemetry into data packets.
+    pub fn wants_telemetry(&self) -> bool {
+        self.hosts.iter().any(|host| host.law.is_some())
+    }
+
+    /// A switch port writes telemetry into a packet.
+    pub fn stamp(&mut self, header: &Header, hop: Hop) {
+        if header.kind == PacketKind::Data
+            && let Some(hops) = self.telemetry.get_mut(header.base as usize)
+        {
+            hops.push(hop);
+        }
     }
 
     /// Frees a queue pair that nothing names any more.
@@ -249,6 +342,11 @@ impl Transport for Hpcc {
                 self.pairs.len() as u32 - 1
             }
         };
+        if let Some(law) = &self.hosts[message.src as usize].law {
+            let control = Control::new(law.line);
+            self.controls.resize(self.pairs.len(), control);
+            self.controls[index as usize] = control;
+        }
         self.hosts[message.src as usize].flows.push(index);
         self.fill(now, message.src, io);
     }
@@ -260,7 +358,10 @@ impl Transport for Hpcc {
                 self.receive_data(now, host, packet, io);
             }
             // As good as lost.
-            PacketKind::Data => io.stats.trimmed_pkts_rcvd += 1,
+            PacketKind::Data => {
+                io.stats.trimmed_pkts_rcvd += 1;
+                self.drop_telemetry(&packet.header);
+            }
             kind @ (PacketKind::Ack | PacketKind::Nack) => {
                 io.stats.ack_pkts_rcvd += u64::from(kind == PacketKind::Ack);
                 io.stats.nack_pkts_rcvd += u64::from(kind == PacketKind::Nack);
@@ -273,16 +374,20 @@ impl Transport for Hpcc {
     }
 
     fn lost(&mut self, header: &Header) {
+        self.drop_telemetry(header);
         self.landed(header.connection);
     }
 
-    fn deadline(&self, _host: u32) -> u64 {
-        NEVER
+    fn deadline(&self, host: u32) -> u64 {
+        self.hosts[host as usize].wake
     }
 
-    fn timer(&mut self, _now: u64, _host: u32, _io: &mut Io<'_>) {}
+    fn timer(&mut self, now: u64, host: u32, io: &mut Io<'_>) {
+        self.hosts[host as usize].wake = NEVER;
+        self.fill(now, host, io);
+    }
 
-    fn sending(&mut self, _now: u64, _end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>) {
+    fn sending(&mut self, now: u64, _end: u64, host: u32, packet: &Outgoing, io: &mut Io<'_>) {
         io.stats.total_pkts_sent += 1;
         match packet.header.kind {
             PacketKind::Ack => io.stats.ack_pkts_sent += 1,
@@ -293,6 +398,16 @@ impl Transport for Hpcc {
                 let after = packet.header.bits + u64::from(packet.ip - DATA_HEADER);
                 let again = packet.header.bits < pair.fresh;
                 pair.fresh = pair.fresh.max(after);
+                if let Some(law) = &self.hosts[host as usize].law {
+                    let control = &self.controls[packet.header.connection as usize];
+                    let bytes = (u64::from(packet.ip) + FRAME) as f64;
+                    let gap = (bytes * 8e12 / control.rate) as u64;
+                    pair.available = now + if self.whole_ns { gap / 1_000 * 1_000 } else { gap };
+                    if !again {
+                        io.stats.window.add(control.window(law));
+                        io.stats.in_flight.add(pair.in_flight());
+                    }
+                }
                 io.stats.num_rtx += u64::from(again);
                 if pair.flow != NONE {
                     let flow = &mut io.flows[pair.flow as usize];

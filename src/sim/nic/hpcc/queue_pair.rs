@@ -22,6 +22,8 @@ pub struct QueuePair {
     unacknowledged: u64,
     /// First byte that was never sent.
     pub fresh: u64,
+    /// When its law lets it send again, ps.
+    pub available: u64,
     /// Receiver: first byte that is missing.
     expected: u64,
     /// Receiver: what the last negative acknowledgement named, and when the same may be named again.
@@ -71,6 +73,7 @@ impl QueuePair {
             next: 0,
             unacknowledged: 0,
             fresh: 0,
+            available: 0,
             expected: 0,
             refused: (0, 0),
             under_way: 0,
@@ -82,6 +85,12 @@ impl QueuePair {
     #[inline]
     pub fn left(&self) -> u64 {
         self.size.saturating_sub(self.next)
+    }
+
+    /// Payload bytes sent and not acknowledged.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.next.saturating_sub(self.unacknowledged)
     }
 
     /// Whether every byte is acknowledged.

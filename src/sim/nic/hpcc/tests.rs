@@ -20,7 +20,7 @@ impl Bench {
             Egress::new(EgressSettings { pools, scheduler: Scheduler::Strict })
         };
         Bench {
-            hpcc: Hpcc::new(&settings, 2),
+            hpcc: Hpcc::new(&settings, &[100_000_000_000; 2], false),
             ports: [port(), port()],
             stats: Default::default(),
             flows: vec![FlowStats::default(); 8],
@@ -145,4 +145,34 @@ fn high_priority_answers_use_queue_0() {
     b.ports[1].set_paused(3, true);
     b.receive(1, 100, &data);
     assert_eq!(b.start(1, 100), None, "a pause of class 3 holds all answers");
+}
+
+/// Four senders of 2 MB into one receiver at 100 Gbps and 1 us, through a switch of 12 MiB.
+fn incast(law: &str) -> crate::sim::observe::Observations {
+    let scenario = serde_json::from_value(serde_json::json!({
+        "duration": 10_000_000_000u64,
+        "until": "drained",
+        "topology": {"kind": "single-switch", "hosts": 5, "rate": 100_000_000_000u64,
+            "delay": 1_000_000},
+        "switch": {"model": "hpcc"},
+        "nic": {"model": "hpcc", "HPCC": {"rate_control": law, "BASE_RTT": 4_500_000}},
+        "traffic": [{"pattern": "incast", "senders": 4, "bytes": 2_000_000, "dscp": 24}],
+    }))
+    .unwrap();
+    crate::sim::run(&scenario, Default::default(), &Default::default()).unwrap()
+}
+
+#[test]
+fn laws_keep_queues_short_and_the_line_busy() {
+    let free = incast("none");
+    // 8 MB in packets of 1,000 B, each 1,048 B on the wire, take 671 us.
+    let least = 8_000 * 1_048 * 80;
+    assert!(free.totals.pause_frames > 0 && free.totals.peak_egress > 1_000_000);
+    for law in ["hpcc", "powertcp"] {
+        let run = incast(law);
+        assert_eq!((run.totals.flows_finished, run.totals.drops), (4, [0; 7]), "{law}");
+        assert!(run.totals.peak_egress < free.totals.peak_egress / 4, "{law}: {:?}", run.totals);
+        let took = run.totals.end_time;
+        assert!(took > least && took < 2 * least, "{law}: {took} ps of at least {least}");
+    }
 }
