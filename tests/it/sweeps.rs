@@ -12,6 +12,7 @@ use poolsweep::units::Bytes;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
+mod buffers;
 mod reactive;
 
 /// Every packet of the shipped sweeps with open-loop NICs is of this size.
@@ -113,9 +114,11 @@ fn every_sweep_plans_as_shipped_and_asks_a_question() {
     found.sort();
     let known = [
         "alpha.yaml",
+        "buffer-models.yaml",
         "collectives.yaml",
         "ecn.yaml",
         "headroom.yaml",
+        "hpcc-incast.yaml",
         "mixed.yaml",
         "pools.yaml",
         "roce-pfc-ecn.yaml",
