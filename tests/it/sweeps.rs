@@ -12,6 +12,7 @@ use poolsweep::units::Bytes;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
+mod fabrics;
 mod reactive;
 
 /// Every packet of the shipped sweeps with open-loop NICs is of this size.
@@ -115,8 +116,10 @@ fn every_sweep_plans_as_shipped_and_asks_a_question() {
         "alpha.yaml",
         "collectives.yaml",
         "ecn.yaml",
+        "flowlet.yaml",
         "headroom.yaml",
         "mixed.yaml",
+        "pfc-storm.yaml",
         "pools.yaml",
         "roce-pfc-ecn.yaml",
         "uet-ecn.yaml",
