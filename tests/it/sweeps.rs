@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 mod buffers;
+mod fabrics;
 mod reactive;
 
 /// Every packet of the shipped sweeps with open-loop NICs is of this size.
@@ -117,9 +118,11 @@ fn every_sweep_plans_as_shipped_and_asks_a_question() {
         "buffer-models.yaml",
         "collectives.yaml",
         "ecn.yaml",
+        "flowlet.yaml",
         "headroom.yaml",
         "hpcc-incast.yaml",
         "mixed.yaml",
+        "pfc-storm.yaml",
         "pools.yaml",
         "roce-pfc-ecn.yaml",
         "uet-ecn.yaml",
