@@ -389,7 +389,6 @@ mod tests {
             class,
             code_point: CodePoint::NoTrim,
             ect: true,
-            rate: 0,
         }
     }
 

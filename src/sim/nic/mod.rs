@@ -7,6 +7,7 @@
 
 pub mod any;
 pub mod egress;
+pub mod host_link;
 pub mod hpcc;
 pub mod ingress;
 pub mod packets;
@@ -149,9 +150,6 @@ pub struct Outgoing {
     pub code_point: CodePoint,
     /// ECN-capable.
     pub ect: bool,
-    /// Bit rate at which its port sends it, 0: the line's, for a transport without
-    /// [`Transport::rate`] of its own.
-    pub rate: u64,
 }
 
 /// How a data packet reached its receiver.
@@ -234,9 +232,8 @@ pub trait Transport {
 
     /// Bit rate at which a packet that starts now is sent, 0: the line's. Asked just before
     /// [`Transport::sending`], for rates that change while a packet waits.
-    fn rate(&mut self, now: u64, packet: &Outgoing) -> u64 {
-        let _ = now;
-        packet.rate
+    fn rate(&mut self, _now: u64, _packet: &Outgoing) -> u64 {
+        0
     }
 
     /// A packet starts to be serialized at `now` and will have left at `end`.

@@ -198,7 +198,6 @@ impl Hpcc {
             class: pair.tc,
             code_point: CodePoint::NoTrim,
             ect: self.ect,
-            rate: 0,
         }
     }
 
@@ -247,7 +246,6 @@ impl Hpcc {
             class: self.answer_class,
             code_point: CodePoint::Control,
             ect: false,
-            rate: 0,
         });
         self.fill(now, host, io);
     }

@@ -1,8 +1,8 @@
 //! The sending side of one NIC: whose turn it is, its fetches and its deadlines.
 
-use super::fetch::Fetch;
 use super::timers::Timers;
 use crate::sim::nic::NEVER;
+use crate::sim::nic::host_link::{Fetcher, Pace};
 use crate::sim::nic::turns::Turns;
 use std::collections::VecDeque;
 
@@ -11,8 +11,10 @@ use std::collections::VecDeque;
 pub struct Host {
     /// Line rate, bit/s.
     pub line: u64,
+    /// Time of bytes at it.
+    pub pace: Pace,
     /// Host link.
-    pub fetch: Fetch,
+    pub fetcher: Fetcher,
     /// Deadlines of its queue pairs.
     pub timers: Timers,
     /// Next time packets are generated, or [`NEVER`].
@@ -28,7 +30,8 @@ impl Host {
     pub fn new(line: u64, host_link: u64) -> Host {
         Host {
             line,
-            fetch: Fetch::new(host_link),
+            pace: Pace::new(line),
+            fetcher: Fetcher::new(Pace::new(host_link)),
             timers: Timers::default(),
             at: NEVER,
             turns: Turns::default(),

@@ -13,7 +13,6 @@
 //!
 //! Refuses to know switches, events and what else a port sends.
 
-mod fetch;
 mod host;
 #[cfg(test)]
 pub(in crate::sim::nic) mod pipe;

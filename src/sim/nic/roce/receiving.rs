@@ -48,7 +48,6 @@ impl Roce {
             class: self.control,
             code_point: CodePoint::Control,
             ect: false,
-            rate: 0,
         }
     }
 

@@ -2,11 +2,11 @@
 //!
 //! Owns pacing and what happens to queued packets. Refuses to know what draws an acknowledgement.
 
-use super::fetch::serialization;
 use super::sender::DATA_HEADER;
 use super::timers::Kind;
 use super::{LAST, Roce};
 use crate::scenario::roce::{Pacing, StalePackets};
+use crate::sim::link::spacing;
 use crate::sim::nic::{CodePoint, Done, Header, Io, NEVER, Outgoing, PacketKind};
 use crate::sim::packet::ETHERNET_BYTES;
 
@@ -39,10 +39,12 @@ impl Roce {
             let mut due = 0;
             if spaced != 0 {
                 let (at, bytes) = pair.tx.last;
-                let gap = serialization(u64::from(bytes) + ETHERNET_BYTES, spaced);
+                let gap = spacing(u64::from(bytes) + ETHERNET_BYTES, spaced);
                 due = at.saturating_add(gap);
             }
-            let horizon = || now.saturating_add(serialization(io.egress.pool(class), host.line));
+            let pool = io.egress.pool(class);
+            let pace = host.pace;
+            let horizon = || now.saturating_add(pace.time(pool));
             let soon = due == 0 || pair.tx.waiting == 0 || due <= horizon();
             let Some(segment) = pair.tx.segment().filter(|_| soon) else {
                 pair.tx.ready = false;
@@ -54,7 +56,7 @@ impl Roce {
                 open &= !(1 << class);
                 continue;
             }
-            let ready = host.fetch.read(now, segment.payload).max(due);
+            let ready = host.fetcher.fetch(now, u64::from(segment.payload)).max(due);
             pair.tx.last = (ready, ip);
             let mut header = Header::new(PacketKind::Data, index, segment.psn as u32);
             header.bits = ready;
@@ -68,7 +70,6 @@ impl Roce {
                 class,
                 code_point: CodePoint::NoTrim,
                 ect: self.settings.enable_ecn,
-                rate: 0,
             };
             io.egress.queue(ready, packet);
             if pair.tx.generated(ready, self.settings.retransmit_timeout.0) {

@@ -4,10 +4,11 @@
 //! happens at a deadline.
 
 use super::super::egress::Egress;
+use super::super::host_link::Fetcher;
 use super::super::{NEVER, Outgoing};
 use super::nscc::Gains;
 use super::spray::Spraying;
-use super::wire::{CONTROL, Fetcher};
+use super::wire::CONTROL;
 use crate::sim::random::Stream;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -20,6 +20,7 @@ mod send;
 mod spray;
 mod wire;
 
+use super::host_link::{Fetcher, Pace};
 use super::stats::FlowStats;
 use super::{Header, Incoming, Io, Message, NicRates, Outgoing, PacketKind, Transport};
 use crate::scenario::uet::{CongestionControl, PdsManager};
@@ -30,7 +31,6 @@ use nscc::{Gains, Nscc};
 use spray::{Sprayer, Spraying};
 use std::collections::{BTreeMap, VecDeque};
 pub use wire::DATA_HEADERS;
-use wire::{Fetcher, Pace};
 
 /// What connections of one host to one destination share.
 #[derive(Debug)]

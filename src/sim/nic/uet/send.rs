@@ -1,6 +1,8 @@
 //! The sending half: posting, turns and gates, what comes back, timeouts.
 
-use super::super::{CodePoint, Done, Header, Incoming, Io, Message, NEVER, Outgoing, PacketKind};
+use super::super::{
+    CodePoint, Done, Header, Incoming, Io, Message, NEVER, Outgoing, PacketKind, source_port,
+};
 use super::connection::{Receiver, Sender, State};
 use super::nscc::Acked;
 use super::spray::Feedback;
@@ -10,13 +12,10 @@ use super::wire::{
 use super::{Uet, count};
 use std::cmp::Reverse;
 
-/// First local UDP port of a host's connections, and how many there are.
-const LOCAL_PORTS: (u16, u64) = (49_152, 16_384);
-
 impl Uet {
     /// Opens the connection of a message, in both halves.
     pub(super) fn open(&mut self, now: u64, message: &Message) {
-        let port = LOCAL_PORTS.0 + (message.id % LOCAL_PORTS.1) as u16;
+        let port = source_port(message.id);
         let group = self.join(now, message.src, message.dst, port);
         let packets = message.bytes.div_ceil(self.mss).max(1);
         debug_assert!(packets < u64::from(u32::MAX), "checked before");
@@ -148,7 +147,6 @@ impl Uet {
                     class: DATA,
                     code_point,
                     ect: true,
-                    rate: 0,
                 },
             );
             // Who is alone stays where it is.

@@ -151,7 +151,6 @@ impl FixedWindow {
                 class,
                 code_point: CodePoint::NoTrim,
                 ect: self.ect,
-                rate: 0,
             };
             io.egress.queue(now, packet);
             self.hosts[host as usize].turns.turn(class, true);
@@ -233,7 +232,6 @@ impl FixedWindow {
             class: self.control,
             code_point: CodePoint::Control,
             ect: false,
-            rate: 0,
         };
         io.egress.queue(now, packet);
     }
