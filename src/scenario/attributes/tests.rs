@@ -166,7 +166,7 @@ fn full() -> Vec<Scenario> {
             nic: nic.clone(),
             traffic: traffic.clone(),
             record: record.clone(),
-            budget: Budget::default(),
+            budget: Budget { simulated_time: Some(Ps(1)), ..Budget::default() },
         })
         .collect()
 }
