@@ -120,6 +120,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.has_choices());
         flows.measure_from = scenario.warm_up.0;
         flows.start_before = scenario.duration.0;
+        flows.unscheduled = scenario.nic.unscheduled.unwrap_or_default().0;
         let end_time = scenario.duration.0;
         let mut network = Network {
             now: 0,

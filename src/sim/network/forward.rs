@@ -122,6 +122,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let switch = &mut self.switches[s];
         if M::CLOCK {
             switch.manager.set_now(self.now);
+            switch.manager.set_unscheduled(packet.is_unscheduled());
         }
         let arrival = switch.manager.arrive(local, packet.tc(), bytes);
         if arrival.pause {
