@@ -160,6 +160,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             effects: vec![VecDeque::new(); host_count + port_count],
             circles,
             stop_on_deadlock: circles && scenario.stop_on_deadlock,
+            suspected: None,
             deadlock: None,
             gauges: Gauges::new(if D::PORTS { port_count * stride * M::COUNTERS } else { 0 }),
             switch_levels: match D::SWITCHES {

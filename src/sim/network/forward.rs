@@ -270,6 +270,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         self.start_next_inline(port);
+        if self.suspected.is_some() {
+            self.look_at_suspected();
+        }
     }
 
     /// Gives back what a packet that leaves by `port` was charged.
@@ -289,6 +292,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         if departed.resume {
             self.send_resume(from, pool);
+        } else if self.circles {
+            self.suspect(from, pool);
         }
     }
 
@@ -296,6 +301,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// held, or whose turn it is.
     pub(super) fn start_next(&mut self, port: usize) {
         self.start_next_inline(port);
+        if self.suspected.is_some() {
+            self.look_at_suspected();
+        }
     }
 
     #[inline(always)]
