@@ -84,7 +84,8 @@ impl Pair {
         self.until(time);
         self.network.now = time;
         let before = self.sent();
-        self.network.host_pfc(0, PfcFrame { tc: 0, pause });
+        let quanta = if pause { 65_535 } else { 0 };
+        self.network.host_pfc(0, PfcFrame { tc: 0, quanta, wire: 64 });
         let after = self.sent();
         self.data.extend((before.0..after.0).map(|_| time));
         self.acks.extend((before.1..after.1).map(|_| time));

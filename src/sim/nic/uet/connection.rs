@@ -4,6 +4,7 @@
 //! that grow with the span in use, so that an acknowledgement costs a few words of bits and no
 //! search. Refuses to know windows, timers and ports.
 
+use super::wire::RECEIVED_UNIT;
 use std::collections::VecDeque;
 
 /// A packet's state at its sender while it is not acknowledged.
@@ -75,6 +76,8 @@ pub struct Sender {
     pub oldest: u32,
     /// Packets acknowledged.
     pub acked: u32,
+    /// Received bytes as the other end last reported them, 24 bits of their units.
+    pub reported: u32,
     /// Transmissions, retransmissions included.
     pub transmissions: u64,
     /// Packets handed to its port less packets that came back here; with the receiver's: on the way.
@@ -203,6 +206,18 @@ impl Sender {
         retired
     }
 
+    /// By how many bytes a report of received bytes, 24 bits of their units, is above every earlier
+    /// one. One that is no more than half the range above it is none: acknowledgements overtake.
+    #[inline]
+    pub fn report(&mut self, units: u32) -> u64 {
+        let more = units.wrapping_sub(self.reported) & 0xff_ffff;
+        if more >= 1 << 23 {
+            return 0;
+        }
+        self.reported = units;
+        u64::from(more) * RECEIVED_UNIT
+    }
+
     #[inline]
     fn listed_in(&mut self, word: u32, bits: u64, retired: &mut Retired) {
         // A word outside the span would stand for another one in the ring.
@@ -265,6 +280,8 @@ pub struct Receiver {
     pub packets: u32,
     /// Every number below this has come.
     pub expected: u32,
+    /// IP bytes of its packets that have come, each once.
+    pub received: u64,
     /// One more than the highest number that has come.
     pub top: u32,
     /// Word whose turn it is in acknowledgements.
