@@ -1,10 +1,10 @@
 //! PFC at switch ports: sending, refreshing, receiving, running out.
 
 use super::{Network, order};
+use crate::scenario::links::PAUSE_QUANTA;
 use crate::sim::event::{EventList, Kind};
 use crate::sim::meter::Depth;
 use crate::sim::observe::PfcEventRow;
-use crate::scenario::links::PAUSE_QUANTA;
 use crate::sim::packet::{Frame, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 

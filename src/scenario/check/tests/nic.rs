@@ -505,8 +505,10 @@ fn the_frames_of_pauses_have_to_leave_before_they_are_sent_again() {
     refuses(
         "roce",
         quanta(84, [1, 1], [5, 6]),
-        &["nic.QuantaValue[0] = 5: such a pause is sent again every 3.2ns, before the frames of 2 \
-           classes are out: nothing else would be sent; needs 6 or more"],
+        &[
+            "nic.QuantaValue[0] = 5: such a pause is sent again every 3.2ns, before the frames of 2 \
+           classes are out: nothing else would be sent; needs 6 or more",
+        ],
     );
     // A cable's delay is part of every pause.
     let mut far = quanta(84, [1, 1], [1, 1]);

@@ -206,8 +206,9 @@ impl Sender {
         retired
     }
 
-    /// By how many bytes a report of received bytes, 24 bits of their units, is above every earlier
-    /// one. One that is no more than half the range above it is none: acknowledgements overtake.
+    /// By how many bytes a report of received bytes, the low 24 bits of their units, is above all
+    /// earlier ones. 0 for one that is below: acknowledgements overtake one another. What is ahead
+    /// by half the range of 4 GiB or more counts as below.
     #[inline]
     pub fn report(&mut self, units: u32) -> u64 {
         let more = units.wrapping_sub(self.reported) & 0xff_ffff;
@@ -366,6 +367,7 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::{Header, PacketKind};
     use super::*;
     use proptest::prelude::*;
 
@@ -416,7 +418,55 @@ mod tests {
         assert_eq!(r.take(1), Arrival::Duplicate);
     }
 
+    #[test]
+    fn reports_of_received_bytes_grow_by_whole_units_and_go_round() {
+        let mut s = sender(4);
+        // 4,184, 8,368 and 12,552 B.
+        assert_eq!([16, 32, 49].map(|units| s.report(units)), [4_096, 4_096, 4_352]);
+        assert_eq!([32, 49].map(|units| s.report(units)), [0, 0], "overtaken, and again");
+        s.reported = 0xff_fffe;
+        assert_eq!([0xff_ffff, 0, 3].map(|units| s.report(units)), [256, 256, 768]);
+        assert_eq!((s.report(0xff_ffff), s.reported), (0, 3));
+        let mut header = Header::new(PacketKind::Ack, 0, 0);
+        header.set_received((1 << 24) + 3);
+        assert_eq!(header.received(), 3, "24 bits");
+    }
+
     proptest! {
+        /// Packets come in any order and more than once, some acknowledgements are lost and others
+        /// overtake: what the reports add up to is what the farthest one says, less than 256 B
+        /// below what had come by then.
+        #[test]
+        fn reports_add_up_to_what_has_come(
+            full in 89u16..,
+            order in prop::collection::vec((0u32..60, 0usize..5, any::<bool>()), 1..200),
+        ) {
+            let mut s = Sender { packets: 60, full, last: 89, ..Sender::default() };
+            let mut r = Receiver { packets: 60, ..Receiver::default() };
+            for psn in 0..60 {
+                s.commit(psn, false);
+            }
+            // Acknowledgements by when they come, with the bytes that had come when they left.
+            let mut acks = Vec::new();
+            for (n, (psn, late, lost)) in order.into_iter().enumerate() {
+                if r.take(psn) != Arrival::Duplicate {
+                    r.received += u64::from(s.ip(psn));
+                }
+                let mut header = Header::new(PacketKind::Ack, 0, psn);
+                header.set_received(r.received / RECEIVED_UNIT);
+                if !lost {
+                    acks.push((n + late, n, header, r.received));
+                }
+            }
+            acks.sort_unstable_by_key(|&(at, n, ..)| (at, n));
+            let (mut sum, mut most) = (0, 0);
+            for (_, _, header, received) in acks {
+                sum += s.report(header.received());
+                most = most.max(received);
+                prop_assert!(sum <= most && most - sum < 256, "{} of {}", sum, most);
+            }
+        }
+
         /// Any order of arrival, with repetitions: each number is new once, and the sender that
         /// sees every acknowledgement has everything retired, in whatever order.
         #[test]

@@ -3,8 +3,8 @@
 use super::super::{Done, Header, Incoming, Io, PacketKind, Whole};
 use super::connection::Arrival;
 use super::wire::{
-    ACK_REQUEST, DATA_HEADERS, ECN_ECHO, LAST_HOP, RECEIVED_UNIT, RESTORE, RETRANSMIT, SERVICE_STEP,
-    control,
+    ACK_REQUEST, DATA_HEADERS, ECN_ECHO, LAST_HOP, RECEIVED_UNIT, RESTORE, RETRANSMIT,
+    SERVICE_STEP, control,
 };
 use super::{Uet, count};
 
