@@ -45,6 +45,8 @@ SelectTypeParameters=CR_Core
 SchedulerType=sched/builtin
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=0
 KillWait=5
+# What is said below about the node holds, whatever the machine has.
+SlurmdParameters=config_overrides
 ReturnToService=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=1000 State=UNKNOWN
 PartitionName=sweep Nodes={host} Default=YES State=UP
