@@ -164,10 +164,13 @@ fn binary(given: Option<&Path>) -> Result<String, Failure> {
 /// What Slurm says, or its default where it does not say.
 fn max_array_size() -> u32 {
     let size = sbatch::max_array_size().unwrap_or_else(|error| {
+        // Slurm says much when it has no configuration; the last line is the reason.
+        let error = error.to_string();
+        let reason = error.lines().next_back().unwrap_or_default();
         // Nobody is left to tell if stderr is gone.
         let _ = writeln!(
             std::io::stderr(),
-            "warning: {error}; taking MaxArraySize as {}",
+            "warning: {reason}; taking MaxArraySize as {}",
             sbatch::DEFAULT_MAX_ARRAY_SIZE
         );
         None

@@ -90,7 +90,7 @@ def free_port():
 class Slurm:
     """The running cluster; commands find it by their environment."""
 
-    def __init__(self, folder, cpus=2):
+    def __init__(self, folder, cpus=4):
         self.folder = Path(folder)
         self.host = socket.gethostname().split(".")[0]
         self.daemons = []
@@ -179,6 +179,11 @@ class Slurm:
         if code is not None:
             assert done.returncode == code, f"{command}: {done.stdout}{done.stderr}\n{self.logs()}"
         return done.stdout.strip()
+
+    def signal(self, job, index, name):
+        """Sends a signal to the batch shell of a task, as Slurm does before a time limit."""
+        # While siblings wait for CPUs the signal arrives too, but scancel says that it did not.
+        self.run("scancel", f"--signal={name}", "--batch", f"{job}_{index}")
 
     def until(self, what, holds, within_s=60):
         """Waits until something holds; fails with the daemons' logs if it does not in time."""

@@ -79,13 +79,18 @@ def test_an_array_with_a_drained_and_a_killed_task_is_finished_by_submitting_it_
     poolsweep("plan", SWEEP, "--out", folder)
 
     array, finish, said = submit(slurm, folder)
-    # Two tasks have CPUs. Each writes a journal once it runs jobs, so it hears signals by then.
+    # Each task has a CPU. It writes a journal once it runs jobs, so it hears signals by then.
     slurm.until(
-        "two tasks run jobs",
-        lambda: sum(path.stat().st_size > 0 for path in folder.glob("journal/*.jsonl")) >= 2,
+        "all tasks run jobs",
+        lambda: sum(path.stat().st_size > 0 for path in folder.glob("journal/*.jsonl")) == SHARDS,
+    )
+    # Before it says so, Slurm refuses to pass a signal on.
+    slurm.until(
+        "Slurm says so too",
+        lambda: list(slurm.states(array).values()) == ["RUNNING"] * SHARDS,
     )
     # As at a time limit: to the batch shell alone.
-    slurm.run("scancel", "--signal=USR1", "--batch", f"{array}_1")
+    slurm.signal(array, 1, "USR1")
     killed = processes(slurm, array, 2)
     assert killed
     for pid in killed:
