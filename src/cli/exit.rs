@@ -32,6 +32,24 @@ pub enum Exit {
     Differ = 9,
 }
 
+impl Exit {
+    /// The one with this code; a code of nobody's means a bug.
+    pub fn of(code: i32) -> Exit {
+        let all = [
+            Exit::Done,
+            Exit::Internal,
+            Exit::Usage,
+            Exit::Invalid,
+            Exit::Interrupted,
+            Exit::JobsFailed,
+            Exit::Output,
+            Exit::Unverified,
+            Exit::Differ,
+        ];
+        all.into_iter().find(|&exit| exit as i32 == code).unwrap_or(Exit::Internal)
+    }
+}
+
 /// Why a command did not end with [`Exit::Done`].
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]

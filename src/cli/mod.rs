@@ -7,6 +7,7 @@ pub mod exit;
 
 mod attributes;
 mod completions;
+mod execute;
 mod export;
 mod import;
 mod inspect;
@@ -14,12 +15,15 @@ mod k8s;
 mod plan;
 mod repro;
 mod results;
+mod retry;
 mod run;
 mod schema;
 mod slurm;
+mod status;
 mod summary;
 mod sweep_file;
 mod text;
+mod watch;
 
 pub use exit::{Exit, Failure};
 
@@ -45,6 +49,10 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Run what the dataset does not hold yet
     Run(run::RunArgs),
+    /// Run jobs of a dataset again that failed or were set aside
+    Retry(retry::RetryArgs),
+    /// Show how far a dataset is: done, running, failed, time left
+    Status(status::StatusArgs),
     /// Show one scenario in plain figures: start-up stages, sizing conditions, warnings
     Inspect(inspect::InspectArgs),
     /// Run one job of a dataset again and compare its rows
@@ -93,6 +101,8 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
         Command::Plan(args) => plan::run(args, out),
         Command::Run(args) => run::run(args, out),
+        Command::Retry(args) => retry::run(args, out),
+        Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
         Command::Export(args) => export::run(args, out),

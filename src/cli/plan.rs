@@ -6,13 +6,16 @@ use super::text::{self, Align, TextTable};
 use crate::record::{Dataset, StoredTable};
 use crate::run::estimate::{bytes_per_row, plan_rows_at_most};
 use crate::run::progress::rough;
-use crate::sweep::plan::Plan;
+use crate::sweep::plan::{JobId, Plan};
 use crate::units::thousands;
 use clap::Args;
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// Name of the file that holds a dataset's plan.
+pub const PLAN_FILE: &str = "plan.json";
 /// Values shown of an axis.
 const VALUES_SHOWN: usize = 16;
 /// Reasons shown why jobs are infeasible.
@@ -31,7 +34,7 @@ pub struct PlanArgs {
     /// Say where a key's value comes from, instead of the plan
     #[arg(long, value_name = "KEY")]
     explain: Option<String>,
-    /// Write points.parquet, plan.json and sweep.yaml into this dataset
+    /// Freeze the plan in this dataset: what runs there reads it, never the sweep file again
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Refuse the plan if any point is one the switch would refuse
@@ -59,23 +62,74 @@ pub fn run(args: &PlanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     if let Some(folder) = &args.out {
         let dataset = Dataset::open_or_create(folder)?;
-        write_plan(&dataset, &plan)?;
-        writeln!(out, "\nwritten to {}", folder.display())?;
+        let change = freeze(&dataset, &plan)?;
+        match change {
+            Some(change) => writeln!(out, "\n{change}")?,
+            None => writeln!(out, "\nfrozen in {}", folder.display())?,
+        }
+        writeln!(out, "next: poolsweep run {}", folder.display())?;
     }
     Ok(())
 }
 
-/// Writes what a dataset holds of a plan: points, plan and the files it was made from.
+/// Freezes a plan into a dataset: points, plan and the files it was made from. What is there
+/// already is left alone. If another plan was there, says what changed.
 ///
 /// # Errors
 /// What the disk refuses.
-pub fn write_plan(dataset: &Dataset, plan: &Plan) -> Result<(), Failure> {
+pub fn freeze(dataset: &Dataset, plan: &Plan) -> Result<Option<String>, Failure> {
+    let json = format!("{:#}\n", plan.to_json());
+    let before = std::fs::read(dataset.path().join(PLAN_FILE)).ok();
+    if before.as_deref() == Some(json.as_bytes()) && dataset.has_points() {
+        return Ok(None);
+    }
+    let planned = dataset.planned()?;
     if let Some((sweep, others)) = plan.files.split_first() {
         dataset.write_sources(sweep, others)?;
     }
-    dataset.write_plan(format!("{:#}\n", plan.to_json()).as_bytes())?;
     dataset.write_points(&plan.hash(), &plan.points, &plan.jobs, &plan.columns)?;
-    Ok(())
+    // Last: a run reads this, and finds the rest.
+    dataset.write_plan(json.as_bytes())?;
+    if planned.is_empty() {
+        return Ok(None);
+    }
+    let now: BTreeSet<JobId> = plan.jobs.iter().map(|job| job.id).collect();
+    let done = dataset.done()?;
+    let kept = now.intersection(&planned).count();
+    let finished = now.intersection(&planned).filter(|job| done.contains_key(job)).count();
+    let (added, dropped) = (now.len() - kept, planned.len() - kept);
+    let added_done = now.difference(&planned).filter(|job| done.contains_key(job)).count();
+    let mut text = format!(
+        "the plan in {}: {} added, {dropped} dropped, {kept} kept ({finished} of them done)",
+        dataset.path().display(),
+        text::count(added, "job"),
+    );
+    if added_done > 0 {
+        text.push_str(&format!("; {added_done} of those added are done from an earlier plan"));
+    }
+    if dropped > 0 {
+        text.push_str("; rows of dropped jobs stay in the tables, no point names them");
+    }
+    Ok(Some(text))
+}
+
+/// The plan frozen in a dataset.
+///
+/// # Errors
+/// A folder without one; one that cannot be used.
+pub fn frozen_plan(folder: &Path) -> Result<Plan, Failure> {
+    let path = folder.join(PLAN_FILE);
+    if !path.exists() {
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!(
+                "there is no plan in {}: poolsweep plan SWEEP.yaml --out {} makes one",
+                folder.display(),
+                folder.display()
+            ),
+        ));
+    }
+    Ok(Plan::load_frozen(&path)?)
 }
 
 fn overview(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {

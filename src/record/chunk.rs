@@ -38,7 +38,7 @@ pub struct JobMeta {
 /// How a job went.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome<'a> {
-    /// It ran; one that ended by its budget of events gets the status `budget`.
+    /// It ran; one that ended by its budget gets the status `budget`.
     Ran(&'a Observations),
     /// The switch would refuse it: the rules it breaks.
     Infeasible(&'a str),
@@ -57,7 +57,7 @@ pub enum Status {
     Infeasible,
     /// It did not finish.
     Failed,
-    /// It ended by its budget of events; what it measured until then is recorded.
+    /// It ended by its budget of events or simulated time; what it measured until then is recorded.
     Budget,
     /// It is not tried again.
     Quarantined,
@@ -122,6 +122,9 @@ impl JobRows {
         let (status, reason, observed) = match outcome {
             Outcome::Ran(o) if o.totals.end == End::EventBudget => {
                 (Status::Budget, Some("the budget of events ran out"), Some(o))
+            }
+            Outcome::Ran(o) if o.totals.end == End::TimeBudget => {
+                (Status::Budget, Some("the budget of simulated time ran out"), Some(o))
             }
             Outcome::Ran(o) => (Status::Ok, None, Some(o)),
             Outcome::Infeasible(reason) => (Status::Infeasible, Some(reason), None),

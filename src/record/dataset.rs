@@ -43,13 +43,13 @@ pub struct Done {
 }
 
 impl Done {
-    /// Whether running the job again would add nothing: it is infeasible, or every table asked for
-    /// is there, at this interval if any of them has intervals.
+    /// Whether running the job again would add nothing: it is infeasible or set aside, or every
+    /// table asked for is there, at this interval if any of them has intervals.
     ///
     /// A `failed` job counts too: it would fail again.
     pub fn holds(&self, tables: TableSet, interval: Ps, zeros: bool) -> bool {
         let alike = self.interval == interval && self.zeros == zeros;
-        self.status == Status::Infeasible
+        matches!(self.status, Status::Infeasible | Status::Quarantined)
             || self.tables.covers(tables) && (alike || !tables.has_intervals())
     }
 }

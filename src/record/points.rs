@@ -39,6 +39,35 @@ impl Dataset {
             .publish()
     }
 
+    /// Whether there are points.
+    pub fn has_points(&self) -> bool {
+        self.points_file().exists()
+    }
+
+    /// The jobs that the points name; none where there are no points.
+    ///
+    /// # Errors
+    ///
+    /// A damaged file.
+    pub fn planned(&self) -> Result<BTreeSet<JobId>> {
+        let mut planned = BTreeSet::new();
+        if !self.has_points() {
+            return Ok(planned);
+        }
+        let path = self.points_file();
+        for batch in part::open(&path, StoredTable::Points, Some(&["job_id"]))? {
+            let batch = batch.map_err(|e| part::damaged(&path, e))?;
+            let id = part::words(&path, &batch, "job_id")?;
+            for row in 0..batch.num_rows() {
+                // An excluded point has none.
+                if !id(row).is_empty() {
+                    planned.insert(part::parse_id(&path, id(row))?);
+                }
+            }
+        }
+        Ok(planned)
+    }
+
     /// Where the points are.
     pub(super) fn points_file(&self) -> PathBuf {
         self.path().join("points.parquet")

@@ -360,7 +360,7 @@ fn end_name(end: End) -> &'static str {
     match end {
         End::Duration => "duration",
         End::Drained => "drained",
-        End::EventBudget => "budget",
+        End::EventBudget | End::TimeBudget => "budget",
         End::Deadlock => "deadlock",
     }
 }

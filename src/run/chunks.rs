@@ -16,6 +16,9 @@ pub const AIM_CHUNKS: usize = 300;
 /// Least bound on the jobs of a chunk, for plans of jobs that cost next to nothing.
 pub const MIN_JOBS_BOUND: usize = 1_024;
 
+/// Least chunks of a shard, if its work is worth them.
+pub const LEAST_SHARD_CHUNKS: usize = 8;
+
 /// One job to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Task {
@@ -23,7 +26,8 @@ pub struct Task {
     pub job: usize,
     /// Estimated cost, in packet-hops.
     pub cost: f64,
-    /// Whether it can run; a job that breaks a rule of the switch only leaves a row.
+    /// Whether it is to run; a job that breaks a rule of the switch, or is set aside, only leaves a
+    /// row.
     pub runs: bool,
 }
 
@@ -60,9 +64,20 @@ impl Chunk {
 /// A chunk closes at about two seconds of estimated work, or at the share that gives
 /// [`AIM_CHUNKS`] chunks if that is more.
 pub fn cut(tasks: &[Task]) -> Vec<Chunk> {
+    cut_into(tasks, AIM_CHUNKS)
+}
+
+/// Cuts the jobs of one of `shards` shards: all shards together come to about [`AIM_CHUNKS`]
+/// chunks, but none to fewer than [`LEAST_SHARD_CHUNKS`] if its work is worth that many files, so
+/// that a killed one does not lose everything.
+pub fn cut_shard(tasks: &[Task], shards: usize) -> Vec<Chunk> {
+    cut_into(tasks, (AIM_CHUNKS / shards.max(1)).max(LEAST_SHARD_CHUNKS))
+}
+
+fn cut_into(tasks: &[Task], chunks: usize) -> Vec<Chunk> {
     let total: f64 = tasks.iter().map(Task::full_cost).sum();
-    let aim = (total / AIM_CHUNKS as f64).max(MIN_CHUNK_COST);
-    let most = tasks.len().div_ceil(AIM_CHUNKS).max(MIN_JOBS_BOUND);
+    let aim = (total / chunks as f64).max(MIN_CHUNK_COST);
+    let most = tasks.len().div_ceil(chunks).max(MIN_JOBS_BOUND);
     cut_by(tasks, aim, most)
 }
 

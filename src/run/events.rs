@@ -35,8 +35,8 @@ pub enum Event {
         /// Its estimated cost.
         cost: f64,
     },
-    /// A job was not run because it breaks a rule of the switch.
-    Infeasible {
+    /// A job only leaves a row: it breaks a rule of the switch, or is set aside.
+    NotRun {
         /// Its index in the plan.
         job: usize,
     },

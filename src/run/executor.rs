@@ -36,6 +36,10 @@ pub trait Sink<T>: Sync {
     type Open: Send;
     /// Why writing failed.
     type Error: Send;
+    /// A job begins on a worker; called there, before anything of it runs.
+    fn begin(&self, _job: usize, _worker: usize) {}
+    /// A job ended; called on its worker, before its result is handed on.
+    fn end(&self, _task: &Task, _result: &Finished<T>) {}
     /// A chunk without results.
     ///
     /// # Errors
@@ -58,8 +62,8 @@ pub trait Sink<T>: Sync {
 pub enum Outcome<T> {
     /// It ran.
     Ran(T),
-    /// It breaks a rule of the switch and was not run.
-    Infeasible,
+    /// It was not to be run: it breaks a rule of the switch, or is set aside.
+    NotRun,
     /// It failed; the message.
     Failed(String),
 }
@@ -105,8 +109,8 @@ impl Options {
 pub struct Tally {
     /// Ran to their end.
     pub ran: usize,
-    /// Broke a rule of the switch.
-    pub infeasible: usize,
+    /// Only left a row.
+    pub not_run: usize,
     /// Failed.
     pub failed: usize,
     /// Not started.
@@ -124,13 +128,14 @@ pub struct Ended {
 
 /// Executes chunks; returns when nothing is running and everything finished is published.
 ///
-/// `stop` may be set by anybody at any time. After it is, or after too many failures, jobs in
+/// The jobs of `alone` are run after all others, one at a time. `stop` may be set by anybody at any time. After it is, or after too many failures, jobs in
 /// flight finish, and the finished jobs of every chunk are published, a partial chunk too.
 ///
 /// # Errors
 /// The first error of the sink; jobs in flight finish, but nothing further is written.
 pub fn execute<W, S>(
     mut chunks: Vec<Chunk>,
+    alone: Vec<Chunk>,
     options: &Options,
     work: &W,
     sink: &S,
@@ -142,6 +147,8 @@ where
     S: Sink<W::Output>,
 {
     super::chunks::longest_first(&mut chunks);
+    let together = chunks.iter().map(|chunk| chunk.tasks.len()).sum();
+    chunks.extend(alone);
     let threads = options.thread_count();
     let state = State::new(chunks, options, work, sink, stop);
     let (sender, receiver) = channel();
@@ -156,10 +163,11 @@ where
         let sender = sender;
         match pool(threads) {
             Some(pool) => {
-                pool.broadcast(|context| state.worker(context.index(), &sender));
+                pool.broadcast(|context| state.worker(context.index(), together, &sender));
             }
-            None => state.worker(0, &sender),
+            None => state.worker(0, together, &sender),
         }
+        state.worker(0, state.order.len(), &sender);
         state.finish_partial(&sender);
     });
     reporter.event(&Event::Finished);
@@ -269,7 +277,8 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
         }
     }
 
-    fn worker(&self, worker: usize, events: &Sender<Event>) {
+    /// Runs jobs until those before `until` in the order of starts are taken.
+    fn worker(&self, worker: usize, until: usize, events: &Sender<Event>) {
         while !self.halt.load(Ordering::Relaxed) {
             if self.stop.load(Ordering::Relaxed) {
                 // Nothing is lost if every job was started before the signal came.
@@ -278,12 +287,17 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
                 }
                 return;
             }
-            let Some(&(chunk, place)) = self.order.get(self.cursor.fetch_add(1, Ordering::Relaxed))
-            else {
-                return;
-            };
+            let next = self.cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
+                (next < until).then_some(next + 1)
+            });
+            let Ok(next) = next else { return };
+            let (chunk, place) = self.order[next];
             let task = self.chunks[chunk].tasks[place];
+            if task.runs {
+                self.sink.begin(task.job, worker);
+            }
             let finished = self.run(task, worker);
+            self.sink.end(&task, &finished);
             self.count(&task, &finished.outcome, events);
             if let Err(error) = self.deliver(chunk, place, finished, events) {
                 lock(&self.error).get_or_insert(error);
@@ -296,7 +310,7 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
         let job = task.job;
         let (start, wall, cpu) = (SystemTime::now(), Instant::now(), ThreadTime::now());
         let outcome = if !task.runs {
-            Outcome::Infeasible
+            Outcome::NotRun
         } else {
             match panics::catch(|| self.work.run(job)) {
                 Ok(Ok(output)) => Outcome::Ran(output),
@@ -315,9 +329,9 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
                 tally.ran += 1;
                 Event::Ran { job, cost }
             }
-            Outcome::Infeasible => {
-                tally.infeasible += 1;
-                Event::Infeasible { job }
+            Outcome::NotRun => {
+                tally.not_run += 1;
+                Event::NotRun { job }
             }
             Outcome::Failed(message) => {
                 tally.failed += 1;

@@ -8,13 +8,19 @@
 pub mod chunks;
 pub mod estimate;
 pub mod events;
+mod events_json;
 mod executor;
 pub mod interrupt;
+pub mod journal;
 pub mod origin;
 mod panics;
 pub mod progress;
 pub mod recorder;
+pub mod shard;
 pub mod simulator;
+pub mod status;
+pub mod supervise;
+pub mod suspects;
 
 pub use chunks::{Chunk, Task};
 pub use events::{Event, Reporter, Stop};

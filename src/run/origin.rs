@@ -4,18 +4,35 @@
 
 use crate::record::Provenance;
 use crate::sweep::plan::SourceFile;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The lock file of the build: it names every dependency's version and hash.
 const LOCK_FILE: &[u8] = include_bytes!("../../Cargo.lock");
 
+/// A name for a run: when, where, and something random, as clocks jump and process numbers come
+/// round. Fit for a file name.
+pub fn run_id() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let host: String = host().chars().map(|c| if keep(c) { c } else { '_' }).collect();
+    // The standard library seeds its hashers from the system's random numbers.
+    let random = RandomState::new().build_hasher().finish() as u32;
+    format!("{}-{host}-{}-{random:08x}", since.as_millis(), std::process::id())
+}
+
 /// The provenance of a run that begins now in this process.
-pub fn provenance(plan_hash: &str, sources: &[SourceFile], threads: usize) -> Provenance {
+pub fn provenance(
+    run_id: String,
+    plan_hash: &str,
+    sources: &[SourceFile],
+    threads: usize,
+) -> Provenance {
     let start = SystemTime::now();
     let host = host();
-    let since = start.duration_since(UNIX_EPOCH).unwrap_or_default();
     Provenance {
-        run_id: format!("{}-{host}-{}", since.as_millis(), std::process::id()),
+        run_id,
         plan_hash: plan_hash.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("POOLSWEEP_COMMIT").map(str::to_owned),

@@ -4,6 +4,7 @@
 //! is reckoned from the cost left, not from the number of jobs, because jobs differ a thousandfold.
 
 use super::events::{Event, Reporter, Stop};
+use crate::sweep::plan::Job;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -14,14 +15,35 @@ pub const LINE_EVERY: Duration = Duration::from_secs(10);
 /// Most failures told one by one; the summary has them all.
 const FAILURES_TOLD: usize = 5;
 
-/// The reporter for this process: silent, a bar if stderr is a terminal, else lines.
-pub fn reporter(quiet: bool) -> Box<dyn Reporter> {
-    if quiet {
-        Box::new(super::events::Silent)
-    } else if std::io::stderr().is_terminal() {
-        Box::new(Bar::new())
-    } else {
-        Box::new(Lines::new(std::io::stderr(), LINE_EVERY))
+/// What a person or a program sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Style {
+    /// A bar.
+    Bar,
+    /// A line every ten seconds.
+    Lines,
+    /// Every event as one JSON object a line.
+    Json,
+    /// Nothing.
+    None,
+}
+
+/// The reporter for this process; where no style is asked for a bar if stderr is a terminal, else
+/// lines.
+pub fn reporter(quiet: bool, style: Option<Style>, jobs: &[Job]) -> Box<dyn Reporter> {
+    let usual = match std::io::stderr().is_terminal() {
+        _ if quiet => Style::None,
+        true => Style::Bar,
+        false => Style::Lines,
+    };
+    match style.unwrap_or(usual) {
+        Style::None => Box::new(super::events::Silent),
+        Style::Bar => Box::new(Bar::new()),
+        Style::Lines => Box::new(Lines::new(std::io::stderr(), LINE_EVERY)),
+        Style::Json => {
+            let ids = jobs.iter().map(|job| job.id).collect();
+            Box::new(super::events_json::Events::new(std::io::stderr(), ids))
+        }
     }
 }
 
@@ -31,7 +53,7 @@ struct Counts {
     jobs: usize,
     skipped: usize,
     done: usize,
-    infeasible: usize,
+    not_run: usize,
     failed: usize,
     cost: f64,
     cost_done: f64,
@@ -47,9 +69,9 @@ impl Counts {
                 self.done += 1;
                 self.cost_done += cost;
             }
-            Event::Infeasible { .. } => {
+            Event::NotRun { .. } => {
                 self.done += 1;
-                self.infeasible += 1;
+                self.not_run += 1;
             }
             Event::Failed { cost, .. } => {
                 self.done += 1;
@@ -70,11 +92,9 @@ impl Counts {
     fn line(&self, elapsed: Duration) -> String {
         let rate = self.done as f64 / elapsed.as_secs_f64().max(1e-3);
         let mut line = format!("{}/{} jobs", self.done, self.jobs);
-        for (count, what) in [
-            (self.failed, "failed"),
-            (self.infeasible, "infeasible"),
-            (self.skipped, "done before"),
-        ] {
+        for (count, what) in
+            [(self.failed, "failed"), (self.not_run, "not run"), (self.skipped, "done before")]
+        {
             if count > 0 {
                 line.push_str(&format!(", {count} {what}"));
             }

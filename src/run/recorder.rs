@@ -4,10 +4,13 @@
 //! dataset has that already, and which row a job leaves that could not run. Refuses to know how
 //! results are stored or computed.
 
-use super::chunks::{Chunk, Task, cut, outstanding};
+use super::chunks::{Chunk, Task, cut, cut_shard, outstanding};
 use super::executor::{Finished, Outcome, Sink, Work};
+use super::journal::{How, Journal, Line};
+use super::shard::Shard;
+use super::suspects::Suspect;
 use crate::record::{
-    self, Dataset, Done, JobMeta, JobRows, Provenance, RecordError, TableSet, Timing,
+    self, Dataset, Done, JobMeta, JobRows, Provenance, RecordError, Status, TableSet, Timing,
 };
 use crate::scenario::Scenario;
 use crate::sim::observe::Observations;
@@ -15,7 +18,7 @@ use crate::sim::random::Seeds;
 use crate::sweep::plan::{Job, JobId, Plan};
 use crate::units::Ps;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A chunk whose rows take more memory than this is published as several parts. Where it is split
 /// follows from the rows alone.
@@ -104,19 +107,68 @@ pub fn record_as(scenario: &mut Scenario, tables: TableSet, interval: Ps, zeros:
     scenario.record.zeros = zeros;
 }
 
-/// The chunks of a plan that a dataset does not hold yet, and how many jobs it does.
-pub fn left_to_do(source: &dyn JobSource, done: &BTreeMap<JobId, Done>) -> (Vec<Chunk>, usize) {
-    let tasks: Vec<Task> = source
-        .jobs()
-        .iter()
-        .enumerate()
-        .map(|(job, j)| Task { job, cost: j.cost, runs: j.infeasible.is_empty() })
-        .collect();
+/// Which jobs of a plan are wanted, besides not being done.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Only those of a shard.
+    pub shard: Option<Shard>,
+    /// Those whose row has one of these statuses run again.
+    pub again: BTreeSet<Status>,
+    /// Jobs that may have taken a process down.
+    pub suspects: BTreeMap<JobId, Suspect>,
+}
+
+/// What there is to do.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Todo {
+    /// Jobs that run in any company.
+    pub chunks: Vec<Chunk>,
+    /// Suspects, which run alone, each a chunk of its own.
+    pub alone: Vec<Chunk>,
+    /// Jobs that are set aside, by their index in the plan, and why; they are in `chunks`.
+    pub set_aside: BTreeMap<usize, String>,
+    /// Jobs wanted that are done already.
+    pub skipped: usize,
+}
+
+impl Todo {
+    /// Whether nothing is.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.alone.is_empty()
+    }
+
+    /// The tasks of both kinds.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.chunks.iter().chain(&self.alone).flat_map(|chunk| &chunk.tasks)
+    }
+}
+
+/// The tasks of a plan, in its order.
+pub fn tasks(source: &dyn JobSource) -> Vec<Task> {
+    let task = |(job, j): (usize, &Job)| Task { job, cost: j.cost, runs: j.infeasible.is_empty() };
+    source.jobs().iter().enumerate().map(task).collect()
+}
+
+/// The jobs of a plan that are wanted and that a dataset does not hold yet.
+pub fn left_to_do(source: &dyn JobSource, done: &BTreeMap<JobId, Done>, wanted: &Wanted) -> Todo {
+    let all = tasks(source);
+    let (mine, chunks) = match wanted.shard {
+        Some(shard) => {
+            let mine = shard.of(&all);
+            let chunks = cut_shard(&mine, shard.count());
+            (mine, chunks)
+        }
+        None => {
+            let chunks = cut(&all);
+            (all, chunks)
+        }
+    };
     let is_done = |job: usize| {
         done.get(&source.jobs()[job].id).is_some_and(|claim| {
             // An earlier version may have refused what this one runs.
-            if claim.status == record::Status::Infeasible
-                && source.jobs()[job].infeasible.is_empty()
+            let refused = claim.status == Status::Infeasible;
+            if refused && source.jobs()[job].infeasible.is_empty()
+                || wanted.again.contains(&claim.status)
             {
                 return false;
             }
@@ -125,10 +177,30 @@ pub fn left_to_do(source: &dyn JobSource, done: &BTreeMap<JobId, Done>) -> (Vec<
         })
     };
     // Resolving a scenario takes longer than the rest together.
-    let are_done: Vec<bool> = (0..tasks.len()).into_par_iter().map(is_done).collect();
-    let chunks = outstanding(cut(&tasks), |job| are_done[job]);
-    let left: usize = chunks.iter().map(|chunk| chunk.tasks.len()).sum();
-    (chunks, tasks.len() - left)
+    let are_done: BTreeSet<usize> =
+        mine.par_iter().map(|task| task.job).filter(|&job| is_done(job)).collect();
+    let mut todo =
+        Todo { chunks: outstanding(chunks, |job| are_done.contains(&job)), ..Todo::default() };
+    todo.skipped = mine.len() - todo.tasks().count();
+    if wanted.suspects.is_empty() {
+        return todo;
+    }
+    for chunk in &mut todo.chunks {
+        chunk.tasks.retain_mut(|task| {
+            let suspect = wanted.suspects.get(&source.jobs()[task.job].id).filter(|_| task.runs);
+            match suspect {
+                Some(suspect) if suspect.is_set_aside() => {
+                    todo.set_aside.insert(task.job, suspect.reason());
+                    task.runs = false;
+                }
+                Some(_) => todo.alone.push(Chunk { tasks: vec![*task] }),
+                None => {}
+            }
+            suspect.is_none_or(Suspect::is_set_aside)
+        });
+    }
+    todo.chunks.retain(|chunk| !chunk.tasks.is_empty());
+    todo
 }
 
 /// Runs jobs of a plan; a job's rows are formed on the thread that ran it.
@@ -177,13 +249,40 @@ pub struct Recorder<'a> {
     dataset: &'a Dataset,
     source: &'a dyn JobSource,
     run: &'a Provenance,
+    journal: Option<&'a Journal>,
+    set_aside: BTreeMap<usize, String>,
     most_open_bytes: usize,
 }
 
 impl<'a> Recorder<'a> {
     /// Into this dataset; `run` says which run it is in `timings`.
     pub fn new(dataset: &'a Dataset, source: &'a dyn JobSource, run: &'a Provenance) -> Self {
-        Recorder { dataset, source, run, most_open_bytes: MOST_OPEN_BYTES }
+        Recorder {
+            dataset,
+            source,
+            run,
+            journal: None,
+            set_aside: BTreeMap::new(),
+            most_open_bytes: MOST_OPEN_BYTES,
+        }
+    }
+
+    /// Keeping a journal too.
+    pub fn journal(mut self, journal: &'a Journal) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
+    /// With the jobs that are set aside, and why.
+    pub fn set_aside(mut self, jobs: BTreeMap<usize, String>) -> Self {
+        self.set_aside = jobs;
+        self
+    }
+
+    fn note(&self, line: impl FnOnce() -> Line) {
+        if let Some(journal) = self.journal {
+            journal.say(&line());
+        }
     }
 
     fn row_without_run(
@@ -218,22 +317,41 @@ impl Sink<JobRows> for Recorder<'_> {
     type Open = OpenChunk;
     type Error = RecordError;
 
+    fn begin(&self, job: usize, worker: usize) {
+        self.note(|| Line::start(self.source.jobs()[job].id, worker));
+    }
+
+    fn end(&self, task: &Task, result: &Finished<JobRows>) {
+        let how = match result.outcome {
+            Outcome::Ran(_) => How::Ran,
+            Outcome::Failed(_) => How::Failed,
+            Outcome::NotRun => How::NotRun,
+        };
+        let id = self.source.jobs()[task.job].id;
+        self.note(|| Line::end(id, how, task.full_cost(), result.wall));
+    }
+
     fn open(&self) -> Result<OpenChunk, RecordError> {
         Ok(OpenChunk::default())
     }
 
     fn push(&self, open: &mut OpenChunk, result: Finished<JobRows>) -> Result<(), RecordError> {
         let planned = &self.source.jobs()[result.job];
-        let ran = !matches!(result.outcome, Outcome::Infeasible);
+        let ran = !matches!(result.outcome, Outcome::NotRun);
         let rows = match result.outcome {
             Outcome::Ran(rows) => rows,
             Outcome::Failed(message) => {
                 self.row_without_run(result.job, record::Outcome::Failed(&message))?
             }
-            Outcome::Infeasible => {
-                let reason = planned.infeasible.join("; ");
-                self.row_without_run(result.job, record::Outcome::Infeasible(&reason))?
-            }
+            Outcome::NotRun => match self.set_aside.get(&result.job) {
+                Some(reason) => {
+                    self.row_without_run(result.job, record::Outcome::Quarantined(reason))?
+                }
+                None => {
+                    let reason = planned.infeasible.join("; ");
+                    self.row_without_run(result.job, record::Outcome::Infeasible(&reason))?
+                }
+            },
         };
         open.bytes += rows.memory();
         open.rows.push(rows);
@@ -254,7 +372,9 @@ impl Sink<JobRows> for Recorder<'_> {
 
     fn publish(&self, open: OpenChunk) -> Result<(), RecordError> {
         // Results first: a run killed in between has results without timings, never the reverse.
+        let jobs = open.rows.len();
         self.dataset.publish(&self.run.plan_hash, open.rows)?;
+        self.note(|| Line::published(jobs));
         self.dataset.write_timings(self.run, &open.timings)
     }
 }

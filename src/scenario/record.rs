@@ -64,10 +64,14 @@ impl Record {
 pub struct Budget {
     /// Most events a job may handle.
     pub events: u64,
+    /// Simulated time after which a job ends that would go on; for jobs that run until drained, and
+    /// may never be. `None`: `duration` alone ends them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated_time: Option<Ps>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { events: 10_000_000_000 }
+        Budget { events: 10_000_000_000, simulated_time: None }
     }
 }

@@ -22,12 +22,22 @@ pub struct Flow {
     pub packet: u32,
     /// Receiving host.
     pub dst: u32,
-    /// What its packets say of themselves.
-    pub label: Label,
+    /// What its packets say of themselves, those that are unscheduled apart.
+    label: Label,
+    /// Its packets are unscheduled until `remaining` is below this.
+    scheduled_below: u64,
     /// It has a rate cap.
     pub capped: bool,
     /// A packet of it was dropped or arrived trimmed.
     lossy: bool,
+}
+
+impl Flow {
+    /// What its next packet says of itself.
+    #[inline]
+    pub fn next_label(&self) -> Label {
+        self.label.unscheduled(self.remaining >= self.scheduled_below)
+    }
 }
 
 /// The rest of a flow, kept only where something asks for it: a row, a rate cap, a choice of
@@ -68,6 +78,8 @@ pub struct FlowTable {
     pub measure_from: u64,
     /// Flows that would start at or after this never do, ps.
     pub start_before: u64,
+    /// IP bytes from the start of a flow whose packets are unscheduled.
+    pub unscheduled: u64,
     rows: Option<Vec<FlowRow>>,
 }
 
@@ -98,6 +110,11 @@ impl FlowTable {
             packet: spec.packet,
             dst: spec.dst,
             label: Label::new(spec.tc, spec.ect, spec.role),
+            scheduled_below: match self.unscheduled {
+                0 => u64::MAX,
+                // The packet that starts at the last of them is one of them.
+                bytes => spec.bytes.saturating_sub(bytes),
+            },
             capped: spec.rate != 0,
             lossy: false,
         };

@@ -44,6 +44,8 @@ pub enum End {
     Drained,
     /// The budget of events ran out.
     EventBudget,
+    /// The budget of simulated time ran out.
+    TimeBudget,
     /// Pauses wait for one another in a circle, and the job was to stop there.
     Deadlock,
 }

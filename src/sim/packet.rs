@@ -14,7 +14,7 @@ pub struct Packet {
     /// Flow in the low half, receiving host in the high half.
     ends: u64,
     /// IP bytes (16 bits), port it arrived by (16), class (8), ECT (1), CE (1), role (3), cut by a
-    /// switch (1), two bits to spare, IP bytes taken off by the cut (16).
+    /// switch (1), unscheduled (1), a bit to spare, IP bytes taken off by the cut (16).
     rest: u64,
 }
 
@@ -26,6 +26,7 @@ const ECT: u64 = 1 << 40;
 const CE: u64 = 1 << 41;
 const ROLE: u32 = 42;
 const CUT: u64 = 1 << 45;
+const UNSCHEDULED: u32 = 46;
 const CUT_BYTES: u32 = 48;
 
 /// Codes of the role bits: 0 is data that may not be trimmed, so that packets without the UET
@@ -47,6 +48,13 @@ impl Label {
     pub fn new(tc: u8, ect: bool, role: Role) -> Label {
         let ect = if ect { ECT } else { 0 };
         Label(u64::from(tc) << TC | ect | (role as u64) << ROLE)
+    }
+
+    /// The same of a packet that was sent before its flow could have heard of the network, or of
+    /// any other.
+    #[inline]
+    pub fn unscheduled(self, unscheduled: bool) -> Label {
+        Label(self.0 & !(1 << UNSCHEDULED) | u64::from(unscheduled) << UNSCHEDULED)
     }
 }
 
@@ -80,6 +88,12 @@ impl Packet {
     #[inline]
     pub fn is_cut(self) -> bool {
         self.rest & CUT != 0
+    }
+
+    /// Whether it was sent before its flow could have heard of the network.
+    #[inline]
+    pub fn is_unscheduled(self) -> bool {
+        self.rest >> UNSCHEDULED & 1 != 0
     }
 
     /// IP bytes it was sent with.
@@ -274,10 +288,12 @@ mod tests {
         #[test]
         fn a_packet_keeps_what_it_is_given(
             flow: u32, dst: u32, ip: u16, tc in 0u8..8, ect: bool, port: u16, role in role(),
+            early: bool,
         ) {
-            let label = Label::new(tc, ect, role);
+            let label = Label::new(tc, ect, role).unscheduled(!early).unscheduled(early);
             let mut packet = Packet::new(flow, dst, ip, label).arrived_by(9).arrived_by(port);
             prop_assert!(!packet.ce() && !packet.is_cut());
+            prop_assert_eq!(packet.is_unscheduled(), early);
             prop_assert_eq!(packet.sent_ip(), u64::from(ip));
             prop_assert_eq!(packet.is_retransmit(), role == Role::TrimmableRetransmit);
             prop_assert_eq!(packet.is_trimmable(), packet.is_retransmit() || role == Role::Trimmable);

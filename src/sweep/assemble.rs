@@ -147,6 +147,7 @@ pub(super) fn assemble(
         axes,
         exclusions,
         warnings,
+        overrides: Default::default(),
         grid,
         layers: merged.layers.into_iter().chain(sets).collect(),
         sources,

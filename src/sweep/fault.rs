@@ -24,6 +24,14 @@ pub enum SweepError {
     /// A file, or a setting of the command line, says something that cannot be.
     #[error("{0}")]
     Invalid(Box<Problem>),
+    /// A plan on disk cannot be used as it is.
+    #[error("{}: {message}", path.display())]
+    Frozen {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what to do.
+        message: String,
+    },
 }
 
 /// One thing wrong with a sweep file, with the place where it stands.
@@ -148,6 +156,28 @@ pub(crate) struct Sources {
     list: Vec<Source>,
     /// What was read of traces, by path; shared, as a file is read once however often it is named.
     pub traces: Arc<Mutex<BTreeMap<PathBuf, (String, Outlook)>>>,
+    /// The texts of a frozen plan, by path as opened; with them the disk is not asked for any.
+    frozen: Option<Arc<BTreeMap<PathBuf, String>>>,
+}
+
+/// A text as it was read.
+pub(crate) struct Text {
+    /// The text.
+    pub text: String,
+    /// What tells the file from others, however its path is written.
+    pub known: PathBuf,
+}
+
+/// Why a text could not be read.
+pub(crate) enum Unread {
+    /// The system says no.
+    Io(std::io::Error),
+    /// A folder, a device, …
+    NotAFile,
+    /// Longer than allowed; its bytes.
+    TooLong(u64),
+    /// Not UTF-8; the line where it stops being so.
+    NotText(usize),
 }
 
 impl Sources {
@@ -164,6 +194,44 @@ impl Sources {
         }
         self.list.push(Source { name, text, is_file });
         Ok((self.list.len() - 1) as u16)
+    }
+
+    /// Sources that give these texts instead of what is on the disk now.
+    pub fn frozen(texts: BTreeMap<PathBuf, String>) -> Self {
+        Sources { frozen: Some(Arc::new(texts)), ..Sources::default() }
+    }
+
+    /// Reads a text of at most so many bytes.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn read(&self, path: &Path, at_most: u64) -> Result<Text, Unread> {
+        if let Some(frozen) = &self.frozen {
+            let missing = || Unread::Io(std::io::ErrorKind::NotFound.into());
+            let text = frozen.get(path).ok_or_else(missing)?.clone();
+            return Ok(Text { text, known: path.to_owned() });
+        }
+        let known = path.canonicalize().map_err(Unread::Io)?;
+        // Judged before it is read: a device or a disk image must not fill the memory.
+        let meta = std::fs::metadata(&known).map_err(Unread::Io)?;
+        if !meta.is_file() {
+            return Err(Unread::NotAFile);
+        }
+        if meta.len() > at_most {
+            return Err(Unread::TooLong(meta.len()));
+        }
+        let bytes = std::fs::read(&known).map_err(Unread::Io)?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let good = e.utf8_error().valid_up_to();
+            Unread::NotText(e.as_bytes()[..good].iter().filter(|&&b| b == b'\n').count() + 1)
+        })?;
+        Ok(Text { text, known })
+    }
+
+    /// The traces read, with the hash of each.
+    pub fn trace_hashes(&self) -> BTreeMap<PathBuf, String> {
+        let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        traces.iter().map(|(path, (hash, _))| (path.clone(), hash.clone())).collect()
     }
 
     /// What was read of traces, by the hash of the file.

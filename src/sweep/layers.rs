@@ -4,7 +4,7 @@
 //! whole), `--set`, and the record of which layer said what. Refuses unknown sections; what the
 //! sections hold is read by others.
 
-use super::fault::{Fault, Pos, Sources, SweepError, suggest};
+use super::fault::{Fault, Pos, Sources, SweepError, Text, Unread, suggest};
 use super::keys::{self, Path, Step};
 use super::yaml::{self, Entry, Map, Node, Tree};
 use std::path::{Path as FilePath, PathBuf};
@@ -91,41 +91,32 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn file(&mut self, path: &FilePath, from: Option<Pos>) -> Result<(), SweepError> {
-        let read = |e| SweepError::Read { path: path.to_owned(), source: e };
-        let known = path.canonicalize().map_err(|e| self.unreadable(path, from, e))?;
-        if let Some(first) = self.chain.iter().position(|(_, k)| *k == known) {
-            let mut names: Vec<String> =
-                self.chain[first..].iter().map(|(p, _)| p.display().to_string()).collect();
-            names.push(path.display().to_string());
-            let message = format!("files extend each other in a cycle: {}", names.join(" -> "));
-            return Err(self.fail(from, message));
-        }
+        // Before it is read: a chain that goes round never ends.
         if self.chain.len() >= MAX_CHAIN {
             return Err(self.fail(from, format!("more than {MAX_CHAIN} files extend each other")));
         }
-        // Judged before it is read: a device or a disk image must not fill the memory.
-        let meta = std::fs::metadata(&known).map_err(read)?;
-        if !meta.is_file() {
-            return Err(self.fail(from, format!("`{}` is not a file", path.display())));
-        }
-        if meta.len() > yaml::MAX_BYTES as u64 {
-            let message = format!(
-                "`{}` has {} bytes, more than a sweep file may",
-                path.display(),
-                meta.len()
-            );
-            return Err(self.fail(from, message));
-        }
-        let bytes = std::fs::read(&known).map_err(|e| self.unreadable(path, from, e))?;
-        let text = match String::from_utf8(bytes) {
+        let shown = path.display();
+        let Text { text, known } = match self.sources.read(path, yaml::MAX_BYTES as u64) {
             Ok(text) => text,
-            Err(e) => {
-                let good = e.utf8_error().valid_up_to();
-                let line = e.as_bytes()[..good].iter().filter(|&&b| b == b'\n').count() + 1;
-                let message = format!("`{}` is not UTF-8 text (line {line})", path.display());
+            Err(Unread::Io(error)) => return Err(self.unreadable(path, from, error)),
+            Err(Unread::NotAFile) => {
+                return Err(self.fail(from, format!("`{shown}` is not a file")));
+            }
+            Err(Unread::TooLong(bytes)) => {
+                let message = format!("`{shown}` has {bytes} bytes, more than a sweep file may");
                 return Err(self.fail(from, message));
             }
+            Err(Unread::NotText(line)) => {
+                return Err(self.fail(from, format!("`{shown}` is not UTF-8 text (line {line})")));
+            }
         };
+        if let Some(first) = self.chain.iter().position(|(_, k)| *k == known) {
+            let mut names: Vec<String> =
+                self.chain[first..].iter().map(|(p, _)| p.display().to_string()).collect();
+            names.push(shown.to_string());
+            let message = format!("files extend each other in a cycle: {}", names.join(" -> "));
+            return Err(self.fail(from, message));
+        }
         let file = self
             .sources
             .add(path.to_owned(), text.clone(), true)

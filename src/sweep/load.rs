@@ -31,12 +31,22 @@ pub const HARD_LIMIT: u64 = 10_000_000;
 
 /// Plans a sweep file.
 pub(crate) fn plan(path: &std::path::Path, overrides: &Overrides) -> Result<Plan, SweepError> {
-    let mut sources = Sources::default();
+    plan_from(Sources::default(), path, overrides)
+}
+
+/// Plans a sweep file, its texts read through these sources.
+pub(crate) fn plan_from(
+    mut sources: Sources,
+    path: &std::path::Path,
+    overrides: &Overrides,
+) -> Result<Plan, SweepError> {
     let merged = layers::read(path, &mut sources)?;
     let stem = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let draft = Draft::read(merged, overrides, &stem, &mut sources);
     let draft = draft.map_err(|f| sources.error(f))?;
-    draft.finish(sources)
+    let mut plan = draft.finish(sources)?;
+    plan.overrides = overrides.clone();
+    Ok(plan)
 }
 
 /// What the file says, read but not yet multiplied out.

@@ -12,6 +12,7 @@ mod cost;
 mod explain;
 pub mod expr;
 mod fault;
+pub mod frozen;
 mod grid;
 mod identity;
 mod keys;

@@ -2,7 +2,8 @@
 //!
 //! Owns what the rest of the program sees of a sweep: every grid point and repetition, the jobs
 //! they come to, and the scenario of each job on demand. Refuses to read files after it is made:
-//! editing the sweep file changes nothing in a plan that exists.
+//! editing the sweep file changes nothing in a plan that exists. [`frozen`](super::frozen) keeps a
+//! plan on disk.
 
 use super::explain::{self, Explanation};
 use super::fault::{Sources, SweepError};
@@ -153,6 +154,8 @@ pub struct Plan {
     pub exclusions: Vec<Exclusion>,
     /// What is allowed but probably not meant.
     pub warnings: Vec<String>,
+    /// What the command line added.
+    pub overrides: Overrides,
     pub(super) grid: Grid,
     pub(super) layers: Vec<Layer>,
     pub(super) sources: Sources,
@@ -228,14 +231,6 @@ impl Plan {
             .collect();
         // One seed serves all repetitions, unless the file lists them.
         let seeds = self.seeds();
-        let files: Vec<_> = self
-            .files
-            .iter()
-            .map(|f| {
-                let hash = blake3::hash(&f.bytes).to_hex();
-                serde_json::json!({"path": f.path.to_string_lossy(), "blake3": hash.as_str()})
-            })
-            .collect();
         serde_json::json!({
             "name": self.name,
             "seed": self.seed,
@@ -250,7 +245,7 @@ impl Plan {
             "axes": axes,
             "exclusions": exclusions,
             "warnings": self.warnings,
-            "files": files,
+            "frozen": super::frozen::Frozen::of(self),
         })
     }
 

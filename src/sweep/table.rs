@@ -2,7 +2,7 @@
 //!
 //! Owns the reading of such a file into nodes with positions. Refuses to know what the keys mean.
 
-use super::fault::{Fault, Pos, Sources};
+use super::fault::{Fault, Pos, Sources, Text, Unread};
 use super::yaml::{self, Node};
 
 /// Most bytes of a table.
@@ -25,12 +25,17 @@ pub(crate) fn read(
 ) -> Result<Vec<Column>, Fault> {
     let path = sources.folder(at.file).join(name);
     let fault = |m: String| Fault::new(at, axis, m);
-    let unreadable = |e: std::io::Error| fault(format!("cannot read `{}`: {e}", path.display()));
-    let meta = std::fs::metadata(&path).map_err(unreadable)?;
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        return Err(fault(format!("`{}` is not a file of at most 16 MiB", path.display())));
-    }
-    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+    let shown = path.display();
+    let text = match sources.read(&path, MAX_BYTES) {
+        Ok(Text { text, .. }) => text,
+        Err(Unread::Io(error)) => return Err(fault(format!("cannot read `{shown}`: {error}"))),
+        Err(Unread::NotAFile | Unread::TooLong(_)) => {
+            return Err(fault(format!("`{shown}` is not a file of at most 16 MiB")));
+        }
+        Err(Unread::NotText(line)) => {
+            return Err(fault(format!("`{shown}` is not UTF-8 text (line {line})")));
+        }
+    };
     let file = sources.add(path, text.clone(), true)?;
     columns(&text, file, axis)
 }

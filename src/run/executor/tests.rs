@@ -110,7 +110,8 @@ fn leaked_flag() -> &'static AtomicBool {
 fn run_all(mock: &Mock, chunks: Vec<Chunk>, threads: usize) -> (Parts, Ended) {
     let parts = Parts::default();
     let stop = AtomicBool::new(false);
-    let ended = execute(chunks, &options(threads), mock, &parts, &stop, &mut Silent).unwrap();
+    let ended =
+        execute(chunks, vec![], &options(threads), mock, &parts, &stop, &mut Silent).unwrap();
     (parts, ended)
 }
 
@@ -118,7 +119,7 @@ fn run_all(mock: &Mock, chunks: Vec<Chunk>, threads: usize) -> (Parts, Ended) {
 fn any_number_of_threads_gives_the_same_parts() {
     let mock = || Mock { panics: [7, 30].into(), fails: [13].into(), ..Mock::default() };
     let (one, ended) = run_all(&mock(), cut_by(&tasks(100), 200e6, 100), 1);
-    assert_eq!(ended.tally, Tally { ran: 88, infeasible: 9, failed: 3, outstanding: 0 });
+    assert_eq!(ended.tally, Tally { ran: 88, not_run: 9, failed: 3, outstanding: 0 });
     assert_eq!(ended.stopped, None);
     for threads in [2, 3, 8] {
         let (many, same) = run_all(&mock(), cut_by(&tasks(100), 200e6, 100), threads);
@@ -146,7 +147,7 @@ fn a_panic_is_a_failed_row_with_its_message_and_the_others_go_on() {
 fn infeasible_jobs_leave_rows_without_running() {
     let mock = Mock::default();
     let (parts, _) = run_all(&mock, cut_by(&tasks(33), 50e6, 10), 2);
-    assert_eq!(parts.rows()[&10], Outcome::Infeasible);
+    assert_eq!(parts.rows()[&10], Outcome::NotRun);
     assert!(lock(&mock.ran).iter().all(|job| job % 11 != 10));
 }
 
@@ -166,11 +167,11 @@ fn max_failures_stops_starting_and_publishes_what_finished() {
     let stop = AtomicBool::new(false);
     let limited = Options { max_failures: NonZeroUsize::new(5), ..options(2) };
     let chunks = cut_by(&tasks(100), f64::INFINITY, 30);
-    let ended = execute(chunks, &limited, &mock, &parts, &stop, &mut Silent).unwrap();
+    let ended = execute(chunks, vec![], &limited, &mock, &parts, &stop, &mut Silent).unwrap();
     assert_eq!(ended.stopped, Some(Stop::TooManyFailures));
     // One more may have been in flight.
     assert!((5..=6).contains(&ended.tally.failed), "{:?}", ended.tally);
-    let done = ended.tally.failed + ended.tally.infeasible;
+    let done = ended.tally.failed + ended.tally.not_run;
     assert_eq!(parts.rows().len(), done);
     assert_eq!(ended.tally.outstanding, 100 - done);
 }
@@ -182,7 +183,8 @@ fn the_last_failure_allowed_on_the_last_job_stops_nothing() {
     let stop = AtomicBool::new(false);
     let limited = Options { max_failures: NonZeroUsize::new(1), ..options(1) };
     let ended =
-        execute(cut_by(&tasks(1), 1.0, 1), &limited, &mock, &parts, &stop, &mut Silent).unwrap();
+        execute(cut_by(&tasks(1), 1.0, 1), vec![], &limited, &mock, &parts, &stop, &mut Silent)
+            .unwrap();
     assert_eq!(ended.stopped, None);
 }
 
@@ -194,7 +196,8 @@ fn interrupted_and_resumed_equals_uninterrupted() {
         let mock = Mock { interrupt_at: Some((at, flag)), ..Mock::default() };
         let parts = Parts::default();
         let cut = || cut_by(&tasks(120), f64::INFINITY, 17);
-        let ended = execute(cut(), &options(threads), &mock, &parts, flag, &mut Silent).unwrap();
+        let ended =
+            execute(cut(), vec![], &options(threads), &mock, &parts, flag, &mut Silent).unwrap();
         let first = parts.rows();
         assert_eq!(first.len() + ended.tally.outstanding, 120);
         if ended.tally.outstanding > 0 {
@@ -216,7 +219,7 @@ fn a_stop_before_the_start_runs_nothing() {
     let (mock, parts) = (Mock::default(), Parts::default());
     let stop = AtomicBool::new(true);
     let chunks = cut_by(&tasks(9), 1.0, 3);
-    let ended = execute(chunks, &options(2), &mock, &parts, &stop, &mut Silent).unwrap();
+    let ended = execute(chunks, vec![], &options(2), &mock, &parts, &stop, &mut Silent).unwrap();
     assert_eq!(ended.stopped, Some(Stop::Interrupted));
     assert_eq!(ended.tally.outstanding, 9);
     assert!(parts.rows().is_empty());
@@ -234,8 +237,9 @@ fn a_writer_error_ends_the_run_and_what_was_published_can_be_resumed() {
                 let stop = AtomicBool::new(false);
                 let chunks = cut_by(&tasks(60), f64::INFINITY, 7);
                 let mock = Mock::default();
-                let error = execute(chunks, &options(threads), &mock, &parts, &stop, &mut Silent)
-                    .unwrap_err();
+                let error =
+                    execute(chunks, vec![], &options(threads), &mock, &parts, &stop, &mut Silent)
+                        .unwrap_err();
                 assert!(error == "no space left on device" || error == "too wide a value");
                 let first = parts.rows();
                 assert!(first.len() < 60);
@@ -264,14 +268,15 @@ fn every_job_is_reported_once_between_started_and_finished() {
     let mock = Mock { fails: [5].into(), ..Mock::default() };
     let (parts, stop, mut log) = (Parts::default(), AtomicBool::new(false), Log::default());
     let chunks = cut_by(&tasks(22), f64::INFINITY, 5);
-    execute(chunks, &Options { skipped: 4, ..options(2) }, &mock, &parts, &stop, &mut log).unwrap();
+    execute(chunks, vec![], &Options { skipped: 4, ..options(2) }, &mock, &parts, &stop, &mut log)
+        .unwrap();
     let events = log.0;
     assert!(matches!(events[0], Event::Started { jobs: 22, skipped: 4, threads: 2, .. }));
     assert_eq!(events.last(), Some(&Event::Finished));
     let mut jobs: Vec<usize> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Ran { job, .. } | Event::Infeasible { job } | Event::Failed { job, .. } => {
+            Event::Ran { job, .. } | Event::NotRun { job } | Event::Failed { job, .. } => {
                 Some(*job)
             }
             _ => None,
@@ -295,7 +300,7 @@ fn a_signal_is_reported_once() {
     for _ in 0..50 {
         let (parts, stop, mut log) = (Parts::default(), AtomicBool::new(true), Log::default());
         let chunks = cut_by(&tasks(22), f64::INFINITY, 5);
-        execute(chunks, &options(2), &Mock::default(), &parts, &stop, &mut log).unwrap();
+        execute(chunks, vec![], &options(2), &Mock::default(), &parts, &stop, &mut log).unwrap();
         let said = log.0.iter().filter(|e| **e == Event::Stopping(Stop::Interrupted)).count();
         assert_eq!(said, 1);
     }

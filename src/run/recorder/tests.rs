@@ -122,12 +122,13 @@ fn run_with<S: Simulate>(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<Ended, RecordError> {
-    let (chunks, skipped) = left_to_do(source, &dataset.done()?);
+    let todo = left_to_do(source, &dataset.done()?, &Wanted::default());
+    let (chunks, skipped) = (todo.chunks, todo.skipped);
     let options = Options { threads: NonZeroUsize::new(threads), skipped, ..Options::default() };
     let run = provenance();
     let recorder = Recorder::new(dataset, source, &run);
     let work = Simulations::new(source, simulator);
-    execute(chunks, &options, &work, &recorder, stop, &mut Silent)
+    execute(chunks, vec![], &options, &work, &recorder, stop, &mut Silent)
 }
 
 fn run(path: &Path, source: &Grid, threads: usize) -> Ended {
@@ -162,7 +163,7 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
 fn one_thread_and_four_write_the_same_bytes() {
     let (one, four) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let ended = run(one.path(), &grid(60), 1);
-    assert_eq!((ended.tally.infeasible, ended.tally.failed), (8, 5));
+    assert_eq!((ended.tally.not_run, ended.tally.failed), (8, 5));
     run(four.path(), &grid(60), 4);
     assert!(files(one.path()).len() > 10);
     assert!(files(one.path()) == files(four.path()));
@@ -195,7 +196,7 @@ fn a_second_run_has_nothing_to_do() {
     assert!(files(folder.path()) == before);
     // More jobs of the same kind: only those run.
     let ended = run(folder.path(), &grid(34), 2);
-    assert_eq!(ended.tally.ran + ended.tally.infeasible + ended.tally.failed, 4);
+    assert_eq!(ended.tally.ran + ended.tally.not_run + ended.tally.failed, 4);
 }
 
 #[test]
@@ -218,7 +219,7 @@ fn what_an_earlier_version_refused_and_this_one_runs_is_run() {
     let mut able = grid(14);
     able.jobs[6].infeasible.clear();
     let ended = run(folder.path(), &able, 2);
-    assert_eq!((ended.tally.ran, ended.tally.infeasible), (1, 0));
+    assert_eq!((ended.tally.ran, ended.tally.not_run), (1, 0));
     assert_eq!(rows(folder.path(), "jobs").len(), 15);
     assert_eq!(run(folder.path(), &able, 2).tally, Default::default());
 }
@@ -256,10 +257,10 @@ fn a_chunk_of_many_rows_is_split_by_its_rows_alone() {
             Recorder { most_open_bytes: 200_000, ..Recorder::new(&dataset, &source, &run) };
         let work = Simulations::new(&source, &made_up);
         let options = Options { threads: NonZeroUsize::new(threads), ..Options::default() };
-        let chunks = left_to_do(&source, &BTreeMap::new()).0;
+        let chunks = left_to_do(&source, &BTreeMap::new(), &Wanted::default()).chunks;
         let count = chunks.len();
         let stop = AtomicBool::new(false);
-        execute(chunks, &options, &work, &recorder, &stop, &mut Silent).unwrap();
+        execute(chunks, vec![], &options, &work, &recorder, &stop, &mut Silent).unwrap();
         let parts = std::fs::read_dir(folder.path().join("jobs")).unwrap().count();
         assert!(parts > count, "{parts} parts of {count} chunks");
         assert_eq!(rows(folder.path(), "jobs").len(), 13);

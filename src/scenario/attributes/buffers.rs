@@ -118,6 +118,14 @@ pub(super) static BUFFERS: &[Attribute] = &[
         "ns3-datacenter",
     ),
     attribute(
+        "switch.Ns3Datacenter.AlphaUnsched",
+        Kind::Number,
+        Some("1024"),
+        "0 to 1,000,000",
+        "Factor of the thresholds of `ABM` and `FAB`, and of Reverie's at egress, for packets that are unscheduled (`nic.unscheduled`).",
+        "ns3-datacenter",
+    ),
+    attribute(
         "switch.Ns3Datacenter.Xoff",
         Kind::Bytes,
         None,

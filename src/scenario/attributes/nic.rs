@@ -52,6 +52,14 @@ pub(super) static NIC: &[Attribute] = &[
         "receiving data",
     ),
     attribute(
+        "nic.unscheduled",
+        Kind::Bytes,
+        None,
+        "",
+        "A packet that starts within so many bytes from the start of its flow (payload with `hpcc`, IP bytes with `open-loop`) is unscheduled: sent before its flow could have heard of the network. 0B: none is. By default what the link carries in `BASE_RTT` with model `hpcc`, 0B with `open-loop`. The others label no packet.",
+        "switch.model ns3-datacenter, Algorithm ABM, FAB, Reverie",
+    ),
+    attribute(
         "nic.PFCEnableVector",
         Kind::Eight(&Kind::Int),
         Some("[0, 0, 0, 0, 0, 0, 0, 0]"),

@@ -99,4 +99,13 @@ pub(super) static AFTER: &[Attribute] = &[
         "Most events a job may handle; one that needs more ends there, with status `budget`.",
         "end of a job",
     ),
+    attribute(
+        "budget.simulated_time",
+        Kind::Time,
+        None,
+        "above 0s, above warm_up",
+        "Simulated time after which a job that would go on ends, with status `budget`; unlike \
+         `duration`, whose end is a result.",
+        "end of a job",
+    ),
 ];

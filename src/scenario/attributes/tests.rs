@@ -146,6 +146,7 @@ fn full() -> Vec<Scenario> {
         roce: Roce { cnp_interval: Some(Ps(1)), ..Roce::default() },
         receive_rate: Some(BitRate(1)),
         hold: full_hold(),
+        unscheduled: Some(bytes),
         interface: Interface { data_rate: Some(BitRate(1)) },
         medium: Medium { delay: Some(Ps(1)) },
         hosts: BTreeMap::from([(0, host)]),
@@ -166,7 +167,7 @@ fn full() -> Vec<Scenario> {
             nic: nic.clone(),
             traffic: traffic.clone(),
             record: record.clone(),
-            budget: Budget::default(),
+            budget: Budget { simulated_time: Some(Ps(1)), ..Budget::default() },
         })
         .collect()
 }

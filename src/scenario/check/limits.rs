@@ -28,6 +28,14 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report) {
     if scenario.budget.events == 0 {
         report.refuse("budget.events", 0, "must be 1 or more");
     }
+    if let Some(time) = scenario.budget.simulated_time {
+        if time.0 == 0 {
+            report.refuse("budget.simulated_time", time, "must be above 0s");
+        } else if scenario.warm_up >= time {
+            let rule = format!("must be longer than warm_up = {}", scenario.warm_up);
+            report.refuse("budget.simulated_time", time, rule);
+        }
+    }
     let buffer_interval = scenario.switch.shared_buffer_manager.buffer_stats_report_interval;
     const REPORTS: &str = "switch.SharedBufferManager.BufferStatsReportInterval";
     for (attribute, interval) in

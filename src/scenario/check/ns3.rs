@@ -131,6 +131,7 @@ fn datacenter_numbers(own: &DatacenterBuffer, report: &mut Report) {
     }
     factor(at("AlphaIngress"), own.alpha_ingress, report);
     factor(at("AlphaEgress"), own.alpha_egress, report);
+    factor(at("AlphaUnsched"), own.alpha_unscheduled, report);
     factor(at("XoffFactor"), own.xoff_factor, report);
     if !(0.0..=1.0).contains(&own.gamma) {
         limits::unit_interval(&at("ReverieGamma"), own.gamma, report);

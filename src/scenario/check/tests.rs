@@ -87,6 +87,14 @@ fn the_run_has_its_limits() {
         &["warm_up = 1ms: must be shorter than duration = 1ms"],
     );
     refused(json!({"budget": {"events": 0}}), &["budget.events = 0: must be 1 or more"]);
+    refused(
+        json!({"budget": {"simulated_time": 0}}),
+        &["budget.simulated_time = 0s: must be above 0s"],
+    );
+    refused(
+        json!({"warm_up": 1_000_000, "budget": {"simulated_time": 1_000_000}}),
+        &["budget.simulated_time = 1us: must be longer than warm_up = 1us"],
+    );
     refused(json!({"record": {"interval": 0}}), &["record.interval = 0s: must be above 0s"]);
     refused(
         buffer(json!({"BufferStatsReportInterval": 0})),

@@ -3,7 +3,7 @@
 //! Owns the documented formulas of the values that a job starts with, for people and for checks.
 //! Refuses to follow them in time: transports do.
 
-use super::Nic;
+use super::{Nic, NicModel};
 use crate::units::Ps;
 
 /// Picoseconds × bits of a byte.
@@ -72,6 +72,17 @@ impl Nic {
         (first, Ps(first.0.saturating_mul(1 << doublings)))
     }
 
+    /// Bytes of a flow, from its start, whose packets are unscheduled at a host with a link of a
+    /// rate, bit/s: what the link carries in the base round-trip time of the `hpcc` model.
+    pub fn unscheduled_bytes(&self, rate: u64) -> u64 {
+        match self.unscheduled {
+            Some(bytes) => bytes.0,
+            // A first packet is never an answer to anything.
+            None if self.model == NicModel::Hpcc => product(rate, self.hpcc.base_rtt).max(1),
+            None => 0,
+        }
+    }
+
     /// The rate loop of the `roce` model on a link of a rate, bit/s.
     pub fn roce_loop(&self, rate: u64) -> RoceLoop {
         let roce = &self.roce;
@@ -119,6 +130,16 @@ mod tests {
         nic.pds_manager.fixed_rexmit_time_enable = true;
         nic.pds_manager.fixed_rexmit_timeout = Ps(7);
         assert_eq!(nic.uet_timeouts(), (Ps(7), Ps(7)));
+    }
+
+    #[test]
+    fn unscheduled_is_what_the_link_carries_in_a_base_round_trip() {
+        let mut nic = Nic::of_model(NicModel::Hpcc);
+        assert_eq!(nic.unscheduled_bytes(100_000_000_000), 162_500, "13 us");
+        assert_eq!(nic.unscheduled_bytes(1), 1);
+        nic.unscheduled = Some(crate::units::Bytes(0));
+        assert_eq!(nic.unscheduled_bytes(LINE), 0);
+        assert_eq!(Nic::of_model(NicModel::OpenLoop).unscheduled_bytes(LINE), 0);
     }
 
     #[test]

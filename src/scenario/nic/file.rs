@@ -126,6 +126,8 @@ pub(super) struct NicInFile {
     #[serde(rename = "PfcXonResumeThreshold")]
     pfc_xon_resume_threshold: Option<[f64; 8]>,
     hold: Option<Hold>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unscheduled: Option<Bytes>,
     #[serde(rename = "NetworkInterface")]
     interface: Interface,
     #[serde(rename = "TransmissionMedium")]
@@ -162,6 +164,7 @@ impl NicInFile {
             pfc_static_xoff_threshold: Some(nic.pfc_static_xoff_threshold),
             pfc_xon_resume_threshold: Some(nic.pfc_xon_resume_threshold),
             hold: nic.hold.clone(),
+            unscheduled: nic.unscheduled,
             interface: nic.interface,
             medium: nic.medium,
             ingress: keep(NicBlock::Ingress).then_some(nic.ingress),
@@ -201,6 +204,7 @@ impl From<NicInFile> for Nic {
                 .pfc_xon_resume_threshold
                 .unwrap_or(usual.pfc_xon_resume_threshold),
             hold: file.hold,
+            unscheduled: file.unscheduled,
             interface: file.interface,
             medium: file.medium,
             ingress: file.ingress.unwrap_or(usual.ingress),

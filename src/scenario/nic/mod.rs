@@ -64,6 +64,11 @@ impl NicModel {
         !matches!(self, NicModel::OpenLoop | NicModel::Hpcc)
     }
 
+    /// Whether its packets can say that they are unscheduled.
+    pub fn labels_unscheduled(self) -> bool {
+        matches!(self, NicModel::OpenLoop | NicModel::Hpcc)
+    }
+
     /// Classes for which its NICs send pauses unless something else is said.
     fn pfc_enable_vector(self) -> [i64; 8] {
         match self {
@@ -104,6 +109,8 @@ pub struct Nic {
     pub pfc_static_xoff_threshold: [f64; 8],
     pub pfc_xon_resume_threshold: [f64; 8],
     pub hold: Option<Hold>,
+    /// Bytes of a flow whose packets are unscheduled; none: as the model has it.
+    pub unscheduled: Option<Bytes>,
     pub interface: Interface,
     pub medium: Medium,
     pub ingress: Ingress,
@@ -162,6 +169,7 @@ impl Nic {
             pfc_static_xoff_threshold: [0.8; 8],
             pfc_xon_resume_threshold: [0.4; 8],
             hold: None,
+            unscheduled: None,
             interface: Interface::default(),
             medium: Medium::default(),
             ingress: Ingress::default(),

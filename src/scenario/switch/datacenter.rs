@@ -13,10 +13,11 @@ pub enum BufferAlgorithm {
     #[default]
     #[serde(rename = "DT")]
     Dt,
-    /// That, over the congested queues of the class, times the queue's share of its line.
+    /// That, over the congested queues of the class, times the queue's share of its line, and with
+    /// a larger factor for unscheduled packets.
     #[serde(rename = "ABM")]
     Abm,
-    /// That of `DT`, larger for packets nobody scheduled.
+    /// That of `DT`, with a larger factor for unscheduled packets.
     #[serde(rename = "FAB")]
     Fab,
     /// A multiple of what is free over the congested queues, against a smoothed queue.
@@ -61,6 +62,9 @@ pub struct DatacenterBuffer {
     /// Factor of egress thresholds.
     #[serde(rename = "AlphaEgress")]
     pub alpha_egress: f64,
+    /// Factor of `ABM` and `FAB`, and of Reverie at egress, for unscheduled packets.
+    #[serde(rename = "AlphaUnsched")]
+    pub alpha_unscheduled: f64,
     /// Headroom of a port and queue; none: `XoffFactor` × rate × one-way delay.
     #[serde(rename = "Xoff", skip_serializing_if = "Option::is_none")]
     pub xoff: Option<Bytes>,
@@ -96,6 +100,7 @@ impl Default for DatacenterBuffer {
             ingress_reserve: Bytes(0),
             alpha_ingress: 1.0,
             alpha_egress: 1.0,
+            alpha_unscheduled: 1_024.0,
             xoff: None,
             xoff_factor: 3.0,
             xoff_total: None,

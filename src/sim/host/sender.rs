@@ -388,8 +388,9 @@ impl Sender {
             return None;
         }
         let slot = flows.open(spec);
-        flows.get_mut(slot).remaining = 0;
-        let label = flows.get(slot).label;
+        let flow = flows.get_mut(slot);
+        let label = flow.next_label();
+        flow.remaining = 0;
         let packet = Packet::new(slot, spec.dst, spec.bytes as u16, label);
         self.fetch(flows, source);
         Some(packet)
@@ -430,9 +431,9 @@ impl Sender {
         let turn = &mut self.turns[usize::from(tc & 7)];
         let slot = turn.first(start).expect("an announced flow may send");
         let flow = flows.get_mut(slot);
-        let ip = flow.remaining.min(u64::from(flow.packet));
+        let (ip, label) = (flow.remaining.min(u64::from(flow.packet)), flow.next_label());
         flow.remaining -= ip;
-        let (label, dst, capped, last) = (flow.label, flow.dst, flow.capped, flow.remaining == 0);
+        let (dst, capped, last) = (flow.dst, flow.capped, flow.remaining == 0);
         turn.pop();
         if !last {
             let due =

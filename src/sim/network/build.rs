@@ -120,7 +120,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let mut flows = FlowTable::new(scenario.record.has(Table::Flows), routes.has_choices());
         flows.measure_from = scenario.warm_up.0;
         flows.start_before = scenario.duration.0;
-        let end_time = scenario.duration.0;
+        flows.unscheduled = scenario.nic.unscheduled.unwrap_or_default().0;
+        let budget = scenario.budget.simulated_time.unwrap_or(scenario.duration);
+        let end_time = scenario.duration.0.min(budget.0);
+        let end = if end_time < scenario.duration.0 { End::TimeBudget } else { End::Duration };
         let mut network = Network {
             now: 0,
             list: E::with_slots(ranks.slots()),
@@ -129,7 +132,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             end_key: ranks.rare(end_time, Kind::Report),
             end_time,
             drain: scenario.until == Until::Drained,
-            end: End::Duration,
+            end,
             last_done: 0,
             in_service: 0,
             events: 0,
@@ -159,6 +162,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             effects: vec![VecDeque::new(); host_count + port_count],
             circles,
             stop_on_deadlock: circles && scenario.stop_on_deadlock,
+            suspected: None,
             deadlock: None,
             gauges: Gauges::new(if D::PORTS { port_count * stride * M::COUNTERS } else { 0 }),
             switch_levels: match D::SWITCHES {

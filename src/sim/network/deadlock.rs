@@ -2,18 +2,18 @@
 //!
 //! A held port and class waits for the ingress that holds it to drain. It waits for ever if every
 //! lossless packet of that ingress stands in queues that are held themselves and wait for ever, and
-//! none is on the wire. What is left of the held ports when those that may still move are taken
+//! none is on the wire that counts as inside until it has left. What is left of the held ports when those that may still move are taken
 //! away, and those that nobody waits for, is the circle: it is certain, not a guess.
 //!
-//! Looked for when a pause takes effect at a port that faces a switch, refreshes included, and only
-//! in networks whose paths can close a circle at all. Never at report boundaries: what is recorded
-//! must not change a result.
+//! Looked for when a pause takes effect at a port that faces a switch, when the last packet of a
+//! held ingress that could still move has left, and only in networks whose paths can close a circle
+//! at all. Never at report boundaries: what is recorded must not change a result.
 
-use super::{Network, Peer};
+use super::{Network, Peer, Port};
 use crate::sim::event::EventList;
 use crate::sim::meter::Depth;
 use crate::sim::observe::{End, HeldPort};
-use crate::sim::packet::Frame;
+use crate::sim::packet::{Frame, Packet};
 use crate::sim::switch::buffer::BufferManager;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,9 +42,57 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A pause took effect at `port`: it may close a circle.
     #[cold]
     pub(super) fn look_for_deadlock(&mut self, port: usize) {
-        if matches!(self.ports[port].peer, Peer::Host(_)) {
-            return;
+        if !matches!(self.ports[port].peer, Peer::Host(_)) {
+            self.look_everywhere();
         }
+    }
+
+    /// A packet that came in by `from` has left, and its pool is held for its sender still: it may
+    /// have been the last that could move. To be looked at when its port has gone on to the next.
+    #[cold]
+    pub(super) fn suspect(&mut self, from: usize, pool: usize) {
+        let own = &self.ports[from];
+        let Peer::Port(peer) = own.peer else { return };
+        let manager = &self.switches[own.switch as usize].manager;
+        if self.ports[peer as usize].paused != 0 && manager.paused(usize::from(own.local), pool) {
+            self.suspected = Some(from);
+        }
+    }
+
+    /// Looks at what was suspected.
+    #[cold]
+    pub(super) fn look_at_suspected(&mut self) {
+        if let Some(from) = self.suspected.take()
+            && self.deadlock.is_none()
+            && !self.can_move(from)
+        {
+            self.look_everywhere();
+        }
+    }
+
+    /// Whether a lossless packet that came in by a port is being sent, or stands in a queue that is
+    /// not held.
+    fn can_move(&self, from: usize) -> bool {
+        let switch = &self.switches[self.ports[from].switch as usize];
+        let local = usize::from(self.ports[from].local);
+        let ours =
+            |packet: &Packet| packet.in_port() == local && switch.manager.lossless(packet.tc());
+        self.ports[switch.first_port..switch.first_port + switch.ports].iter().any(|port| {
+            let free = port.queues.iter().enumerate().filter(|(tc, _)| port.paused >> tc & 1 == 0);
+            Self::sends(port).is_some_and(|packet| ours(&packet))
+                || free.flat_map(|(_, queue)| queue).any(ours)
+        })
+    }
+
+    /// What a port sends, if it is still charged to the port it came in by.
+    fn sends(port: &Port) -> Option<Packet> {
+        match port.sending {
+            Frame::Data(packet) if port.busy && !M::RELEASES_AT_START => Some(packet),
+            _ => None,
+        }
+    }
+
+    fn look_everywhere(&mut self) {
         let ports = self.circle();
         if ports.is_empty() {
             return;
@@ -111,8 +159,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let own = &self.ports[port];
             let ingress =
                 |in_port: usize, tc: u8| (switch.first_port + in_port, switch.manager.pool_of(tc));
-            if own.busy
-                && let Frame::Data(packet) = own.sending
+            if let Some(packet) = Self::sends(own)
                 && switch.manager.lossless(packet.tc())
             {
                 all.entry(ingress(packet.in_port(), packet.tc())).or_default().moves = true;

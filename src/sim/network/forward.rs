@@ -122,6 +122,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let switch = &mut self.switches[s];
         if M::CLOCK {
             switch.manager.set_now(self.now);
+            switch.manager.set_unscheduled(packet.is_unscheduled());
         }
         let arrival = switch.manager.arrive(local, packet.tc(), bytes);
         if arrival.pause {
@@ -269,6 +270,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         self.start_next_inline(port);
+        if self.suspected.is_some() {
+            self.look_at_suspected();
+        }
     }
 
     /// Gives back what a packet that leaves by `port` was charged.
@@ -288,6 +292,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         if departed.resume {
             self.send_resume(from, pool);
+        } else if self.circles {
+            self.suspect(from, pool);
         }
     }
 
@@ -295,6 +301,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// held, or whose turn it is.
     pub(super) fn start_next(&mut self, port: usize) {
         self.start_next_inline(port);
+        if self.suspected.is_some() {
+            self.look_at_suspected();
+        }
     }
 
     #[inline(always)]

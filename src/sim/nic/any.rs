@@ -61,7 +61,7 @@ impl AnyTransport {
                 Some(AnyTransport::FixedWindow(Box::new(window)))
             }
             NicModel::Hpcc => {
-                let hpcc = Hpcc::new(&nic.hpcc, rates, scenario.timing == Timing::WholeNs);
+                let hpcc = Hpcc::new(nic, rates, scenario.timing == Timing::WholeNs);
                 Some(AnyTransport::Hpcc(Box::new(hpcc)))
             }
             NicModel::OpenLoop => None,

@@ -389,6 +389,7 @@ mod tests {
             class,
             code_point: CodePoint::NoTrim,
             ect: true,
+            unscheduled: false,
         }
     }
 

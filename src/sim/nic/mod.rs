@@ -150,6 +150,8 @@ pub struct Outgoing {
     pub code_point: CodePoint,
     /// ECN-capable.
     pub ect: bool,
+    /// Sent before its flow could have heard of the network.
+    pub unscheduled: bool,
 }
 
 /// How a data packet reached its receiver.

@@ -491,7 +491,10 @@ fn a_plan_says_what_it_is_in_json() {
     assert_eq!(json["axes"][0]["size"], 2);
     assert_eq!(json["exclusions"][0]["points"], 1);
     let files: &[crate::sweep::plan::SourceFile] = &plan.files;
-    assert_eq!(json["files"][0]["blake3"], blake3::hash(&files[0].bytes).to_hex().as_str());
+    assert_eq!(
+        json["frozen"]["files"][0]["blake3"],
+        blake3::hash(&files[0].bytes).to_hex().as_str()
+    );
 }
 
 #[test]

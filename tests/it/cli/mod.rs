@@ -1,6 +1,8 @@
 //! The command line as people and scripts meet it: messages, exit codes, signals.
 
+mod cluster;
 mod errors;
+mod faults;
 mod import;
 mod results;
 mod signals;

@@ -8,7 +8,14 @@ impl World {
     /// A pause took effect at a port.
     pub fn look_for_deadlock(&mut self, port: usize) {
         let faces_switch = self.ports[self.ports[port].peer].switch.is_some();
-        if self.ports[port].switch.is_none() || !faces_switch || self.deadlock.is_some() {
+        if self.ports[port].switch.is_some() && faces_switch {
+            self.look_for_circle();
+        }
+    }
+
+    /// After a pause took effect, and after a switch has sent a packet.
+    pub fn look_for_circle(&mut self) {
+        if self.deadlock.is_some() {
             return;
         }
         // Every held port and class between switches, and the queues it cannot do without.

@@ -364,6 +364,9 @@ impl World {
             }
         }
         self.pick(port);
+        if self.ports[port].switch.is_some() && matches!(frame, Frame::Data(_)) {
+            self.look_for_circle();
+        }
     }
 
     fn arrival(&mut self, port: usize, frame: Frame) {

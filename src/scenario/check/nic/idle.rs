@@ -3,18 +3,33 @@
 use crate::scenario::attributes::{self, Kind};
 use crate::scenario::check::Report;
 use crate::scenario::offered::{MAX_DSCP, first_listed};
-use crate::scenario::{Common, FlowEntry, Nic, NicModel, Scenario, Table, Traffic};
+use crate::scenario::{Common, FlowEntry, Nic, NicModel, Scenario, SwitchModel, Table, Traffic};
 use crate::units::{BitRate, Bytes, Ps};
 use serde_json::Value;
 
 /// Attributes of other models, and what a reactive model decides itself.
 pub(super) fn check(scenario: &Scenario, report: &mut Report) {
     blocks(&scenario.nic, report);
+    unscheduled(scenario, report);
     if scenario.nic.model.is_reactive() {
         flows(scenario, report);
     } else if scenario.record.has(Table::Transport) {
         let rule = "has no rows with nic.model = open-loop: there is no transport";
         report.warn("record.tables", "transport", rule);
+    }
+}
+
+/// A label nobody writes, or nobody reads.
+fn unscheduled(scenario: &Scenario, report: &mut Report) {
+    let Some(bytes) = scenario.nic.unscheduled else { return };
+    let (nic, switch) = (scenario.nic.model, scenario.switch.model);
+    let path = "nic.unscheduled";
+    if !nic.labels_unscheduled() {
+        let rule = format!("has no effect with nic.model = {}", nic.name());
+        report.warn(path, bytes, rule);
+    } else if switch != SwitchModel::Ns3Datacenter {
+        let rule = format!("has no effect with switch.model = {}", switch.name());
+        report.warn(path, bytes, rule);
     }
 }
 

@@ -184,7 +184,7 @@ prop_compose! {
             nic,
             traffic,
             record: Record { interval: Some(Ps(times[4])), ..Record::default() },
-            budget: Budget { events: dscp },
+            budget: Budget { events: dscp, simulated_time: None },
         }
     }
 }

@@ -65,7 +65,9 @@ fn numbers_have_their_ranges() {
         assert!(!found.is_empty(), "{name}");
         assert!(found[0].attribute.ends_with(name), "{found:?}");
     }
-    for (name, value) in [("ReverieGamma", json!(1.1)), ("AlphaIngress", json!(-0.1))] {
+    for (name, value) in
+        [("ReverieGamma", json!(1.1)), ("AlphaIngress", json!(-0.1)), ("AlphaUnsched", json!(-1.0))]
+    {
         let mut switch = json!({"model": "ns3-datacenter"});
         switch["Ns3Datacenter"][name] = value;
         assert_eq!(merged(switch).refusals.len(), 1, "{name}");
@@ -83,6 +85,30 @@ fn blocks_of_other_models_are_mentioned() {
     assert_eq!(
         said(&report.warnings),
         ["switch.HPCC = not as usual: has no effect with switch.model = scala"]
+    );
+}
+
+#[test]
+fn a_label_nobody_writes_or_reads_is_mentioned() {
+    let of = |model: &str, switch: &str| {
+        let mut scenario = json!({
+            "duration": 1_000_000_000u64,
+            "topology": {"kind": "single-switch", "hosts": 4},
+            "nic": {"model": model, "unscheduled": 3_000},
+            "traffic": [{"pattern": "incast", "senders": 3, "bytes": 100_000, "dscp": 24}],
+        });
+        merge(&mut scenario, with(json!({"model": switch})));
+        said(&check(&serde_json::from_value(scenario).unwrap()).warnings)
+    };
+    for model in ["hpcc", "open-loop"] {
+        assert_eq!(of(model, "ns3-datacenter"), Vec::<String>::new());
+        let said = of(model, "hpcc");
+        assert_eq!(said, ["nic.unscheduled = 3KB: has no effect with switch.model = hpcc"]);
+    }
+    let said = of("fixed-window", "ns3-datacenter");
+    assert!(
+        said.contains(&"nic.unscheduled = 3KB: has no effect with nic.model = fixed-window".into()),
+        "{said:?}"
     );
 }
 

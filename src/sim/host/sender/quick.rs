@@ -35,8 +35,8 @@ impl Sender {
         if flow.remaining <= size {
             return None;
         }
+        let packet = Packet::new(slot, flow.dst, size as u16, flow.next_label());
         flow.remaining -= size;
-        let packet = Packet::new(slot, flow.dst, size as u16, flow.label);
         let following = flow.remaining.min(size) + ETHERNET_BYTES;
         self.frames += 1;
         self.wire += size + ETHERNET_BYTES;
@@ -64,12 +64,13 @@ impl Sender {
                 if flow.remaining > u64::from(flow.packet) {
                     return None;
                 }
+                let label = flow.next_label();
                 let ip = std::mem::take(&mut flow.remaining);
                 ring.pop_front();
                 if ring.is_empty() {
                     self.ready &= !(1 << (tc & 7));
                 }
-                Packet::new(slot, flow.dst, ip as u16, flow.label)
+                Packet::new(slot, flow.dst, ip as u16, label)
             }
             Choice::Starting => self.start_only(flows, source)?,
             Choice::Pfc => return None,

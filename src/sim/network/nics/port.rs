@@ -248,6 +248,7 @@ impl Nics {
             Carried { header: out.header, hashes, entropy: out.entropy, class: out.class };
         let slot = self.packets.insert(carried);
         let tc = if self.policy { out.code_point.class() } else { out.tc };
-        Packet::new(slot, out.dst, out.ip, Label::new(tc, out.ect, out.code_point))
+        let label = Label::new(tc, out.ect, out.code_point).unscheduled(out.unscheduled);
+        Packet::new(slot, out.dst, out.ip, label)
     }
 }

@@ -16,7 +16,7 @@ mod tests;
 use super::{
     CodePoint, Done, Header, Incoming, Io, Message, NEVER, Outgoing, PacketKind, Transport, Whole,
 };
-use crate::scenario::HpccNic;
+use crate::scenario::Nic;
 use law::{Control, Hop, Hops, LawSettings};
 use queue_pair::{Answer, AnswerRules, QueuePair};
 use std::collections::VecDeque;
@@ -43,6 +43,8 @@ struct Host {
     wake: u64,
     /// Its law, if it has one.
     law: Option<LawSettings>,
+    /// Packets of a flow are unscheduled whose first byte is before this one.
+    scheduled_from: u64,
 }
 
 /// The transports of a job's hosts.
@@ -70,7 +72,8 @@ pub struct Hpcc {
 impl Hpcc {
     /// Idle NICs of hosts with links of these rates (bit/s), from settings that have passed their
     /// checks. `whole_ns`: as the job's serialization times.
-    pub fn new(settings: &HpccNic, rates: &[u64], whole_ns: bool) -> Hpcc {
+    pub fn new(nic: &Nic, rates: &[u64], whole_ns: bool) -> Hpcc {
+        let settings = &nic.hpcc;
         Hpcc {
             payload: settings.payload.0.clamp(1, u64::from(u16::MAX - DATA_HEADER)),
             rules: AnswerRules {
@@ -89,6 +92,11 @@ impl Hpcc {
                     last: 0,
                     wake: NEVER,
                     law: LawSettings::new(settings, rate),
+                    scheduled_from: match nic.unscheduled_bytes(rate) {
+                        0 => 0,
+                        // The packet that starts at the last of them is one of them.
+                        bytes => bytes.saturating_add(1),
+                    },
                 })
                 .collect(),
             pairs: Vec::new(),
@@ -198,6 +206,7 @@ impl Hpcc {
             class: pair.tc,
             code_point: CodePoint::NoTrim,
             ect: self.ect,
+            unscheduled: first < self.hosts[host as usize].scheduled_from,
         }
     }
 
@@ -246,6 +255,7 @@ impl Hpcc {
             class: self.answer_class,
             code_point: CodePoint::Control,
             ect: false,
+            unscheduled: false,
         });
         self.fill(now, host, io);
     }

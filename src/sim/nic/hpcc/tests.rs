@@ -3,6 +3,7 @@
 use super::super::egress::{Egress, EgressSettings, Next, Picked, Scheduler};
 use super::super::stats::{FlowStats, NicStats};
 use super::*;
+use crate::scenario::{HpccNic, NicModel};
 
 /// Hosts 0 and 1 with ports of their own and no network between them.
 struct Bench {
@@ -15,12 +16,16 @@ struct Bench {
 
 impl Bench {
     fn new(settings: HpccNic) -> Bench {
+        Bench::of(Nic { hpcc: settings, ..Nic::of_model(NicModel::Hpcc) })
+    }
+
+    fn of(nic: Nic) -> Bench {
         let port = || {
             let pools = [u64::MAX / 4; 8];
             Egress::new(EgressSettings { pools, scheduler: Scheduler::Strict })
         };
         Bench {
-            hpcc: Hpcc::new(&settings, &[100_000_000_000; 2], false),
+            hpcc: Hpcc::new(&nic, &[100_000_000_000; 2], false),
             ports: [port(), port()],
             stats: Default::default(),
             flows: vec![FlowStats::default(); 8],
@@ -145,6 +150,32 @@ fn high_priority_answers_use_queue_0() {
     b.ports[1].set_paused(3, true);
     b.receive(1, 100, &data);
     assert_eq!(b.start(1, 100), None, "a pause of class 3 holds all answers");
+}
+
+#[test]
+fn a_flow_s_first_packets_are_unscheduled_again_and_again() {
+    let nic = |unscheduled| Nic { unscheduled, ..Nic::of_model(NicModel::Hpcc) };
+    let mut b = Bench::of(nic(Some(crate::units::Bytes(2_000))));
+    b.post(0, 3, 5_000);
+    let first: Vec<Outgoing> = (0..5).map(|n| b.start(0, n * 10).unwrap()).collect();
+    let early: Vec<bool> = first.iter().map(|packet| packet.unscheduled).collect();
+    assert_eq!(early, [true, true, true, false, false], "the one that starts at 2,000 too");
+    b.hpcc.lost(&first[1].header);
+    b.receive(1, 100, &first[0]);
+    b.receive(1, 110, &first[2]);
+    let answers = [b.start(1, 110).unwrap(), b.start(1, 120).unwrap()];
+    assert!(answers.iter().all(|answer| !answer.unscheduled));
+    b.receive(0, 200, &answers[0]);
+    b.receive(0, 200, &answers[1]);
+    let again: Vec<bool> = (0..4).map(|n| b.start(0, 200 + n * 10).unwrap().unscheduled).collect();
+    assert_eq!(again, [true, true, false, false]);
+    // What 100 Gbps carry in 13 us, 162,500 B: packets 0 to 162; or none.
+    for (bytes, count) in [(None, 163), (Some(crate::units::Bytes(0)), 0)] {
+        let mut b = Bench::of(nic(bytes));
+        b.post(0, 3, 400_000);
+        let early = (0..400).filter(|n| b.start(0, n * 10).unwrap().unscheduled);
+        assert_eq!(early.collect::<Vec<_>>(), (0..count).collect::<Vec<_>>());
+    }
 }
 
 /// Four senders of 2 MB into one receiver at 100 Gbps and 1 us, through a switch of 12 MiB.

@@ -48,6 +48,7 @@ impl Roce {
             class: self.control,
             code_point: CodePoint::Control,
             ect: false,
+            unscheduled: false,
         }
     }
 

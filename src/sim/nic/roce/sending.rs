@@ -70,6 +70,7 @@ impl Roce {
                 class,
                 code_point: CodePoint::NoTrim,
                 ect: self.settings.enable_ecn,
+                unscheduled: false,
             };
             io.egress.queue(ready, packet);
             if pair.tx.generated(ready, self.settings.retransmit_timeout.0) {

@@ -147,6 +147,7 @@ impl Uet {
                     class: DATA,
                     code_point,
                     ect: true,
+                    unscheduled: false,
                 },
             );
             // Who is alone stays where it is.

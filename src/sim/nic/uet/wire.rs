@@ -46,5 +46,6 @@ pub fn control(header: Header, dst: u32, entropy: u16) -> Outgoing {
         class: CONTROL,
         code_point: CodePoint::Control,
         ect: true,
+        unscheduled: false,
     }
 }

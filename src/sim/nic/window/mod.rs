@@ -151,6 +151,7 @@ impl FixedWindow {
                 class,
                 code_point: CodePoint::NoTrim,
                 ect: self.ect,
+                unscheduled: false,
             };
             io.egress.queue(now, packet);
             self.hosts[host as usize].turns.turn(class, true);
@@ -232,6 +233,7 @@ impl FixedWindow {
             class: self.control,
             code_point: CodePoint::Control,
             ect: false,
+            unscheduled: false,
         };
         io.egress.queue(now, packet);
     }

@@ -3,8 +3,9 @@
 //! Rules: pools at ingress and egress are counters of the same bytes. A lossless queue over its
 //! ingress threshold takes headroom until that is empty again, and pauses while it has any; a lossy
 //! one is refused. Egress has a threshold a queue and a pool a kind. Bytes leave headroom first and
-//! are released as transmission starts. Queue 0 is charged nowhere. Thresholds are
-//! [`thresholds`]'s.
+//! are released as transmission starts. Queue 0 is charged nowhere. Reverie has rules of its own:
+//! one shared pool without headroom, and lossless packets are tested at ingress only, lossy ones at
+//! egress only. Thresholds are [`thresholds`]'s.
 
 mod thresholds;
 
@@ -25,6 +26,10 @@ pub struct Datacenter {
     reserved: u64,
     marks: Vec<Marks>,
     now: u64,
+    /// When the first packet came that is charged.
+    first: Option<u64>,
+    /// Whether the packet that arrives is unscheduled.
+    unscheduled: bool,
     /// Bytes each port brought into each queue, reserve and headroom included.
     ingress: SideState,
     /// Bytes queued to leave.
@@ -59,8 +64,10 @@ impl Datacenter {
             reserved: settings.ingress_reserve.0.saturating_mul(count as u64),
             marks: lines.iter().map(|line| marks(line.rate)).collect(),
             now: 0,
-            ingress: SideState::new(lines),
-            egress: SideState::new(lines),
+            first: None,
+            unscheduled: false,
+            ingress: SideState::new(settings.algorithm, lines),
+            egress: SideState::new(settings.algorithm, lines),
             xoff_used: vec![0; count],
             paused: vec![false; count],
             total_used: 0,
@@ -81,44 +88,86 @@ impl Datacenter {
         usize::from(self.lossless >> tc & 1)
     }
 
-    /// What a queue may hold at ingress now.
     #[inline]
-    fn ingress_threshold(&mut self, index: usize) -> i64 {
-        let settings = &self.settings;
-        // Headroom may hold bytes that are within a reserve too.
-        let used = self.total_used - self.xoff_total_used;
-        let used = used.saturating_sub(self.reserved_used);
-        let pool = match settings.algorithm {
-            BufferAlgorithm::Reverie => settings.shared_pool.0,
-            _ => settings.ingress_pool.0.saturating_sub(self.reserved),
-        };
-        let free = (pool as i64).saturating_sub(used as i64);
-        let (algorithm, alpha) = (settings.algorithm, settings.alpha_ingress);
-        self.ingress.threshold(algorithm, index, alpha, (free, pool), self.now)
+    fn is_reverie(&self) -> bool {
+        self.settings.algorithm == BufferAlgorithm::Reverie
     }
 
-    /// What a queue may hold at egress now.
+    /// Time since the first packet, ps.
     #[inline]
-    fn egress_threshold(&mut self, index: usize, kind: usize) -> i64 {
+    fn time(&self) -> u64 {
+        self.now - self.first.unwrap_or(self.now)
+    }
+
+    /// All bytes but those in headroom.
+    #[inline]
+    fn outside_headroom(&self) -> u64 {
+        self.total_used - self.xoff_total_used
+    }
+
+    /// What a queue may hold at ingress now; `unscheduled`: for the sake of such a packet.
+    #[inline]
+    fn ingress_threshold(&mut self, index: usize, unscheduled: bool) -> i64 {
         let settings = &self.settings;
-        let pool = [settings.egress_pool_lossy.0, settings.egress_pool_lossless.0][kind];
+        let used = self.outside_headroom();
         let (pool, used) = match settings.algorithm {
-            BufferAlgorithm::Reverie => (settings.shared_pool.0, self.total_used),
-            _ => (pool, self.egress_used[kind]),
+            BufferAlgorithm::Reverie => (settings.shared_pool.0, used),
+            // Headroom may hold bytes that are within a reserve too.
+            _ => (
+                settings.ingress_pool.0.saturating_sub(self.reserved),
+                used.saturating_sub(self.reserved_used),
+            ),
         };
         let free = (pool as i64).saturating_sub(used as i64);
-        let (algorithm, alpha) = (settings.algorithm, settings.alpha_egress);
-        self.egress.threshold(algorithm, index, alpha, (free, pool), self.now)
+        let alpha = match settings.algorithm {
+            BufferAlgorithm::Abm | BufferAlgorithm::Fab if unscheduled => {
+                settings.alpha_unscheduled
+            }
+            _ => settings.alpha_ingress,
+        };
+        let time = self.time();
+        self.ingress.threshold(index, alpha, (free, pool), time)
+    }
+
+    /// What a queue may hold at egress now, for the sake of the packet that arrives.
+    #[inline]
+    fn egress_threshold(&mut self, index: usize, (pool, used): (u64, u64)) -> i64 {
+        let settings = &self.settings;
+        let free = (pool as i64).saturating_sub(used as i64);
+        let alpha = match settings.algorithm {
+            BufferAlgorithm::Abm | BufferAlgorithm::Fab | BufferAlgorithm::Reverie
+                if self.unscheduled =>
+            {
+                settings.alpha_unscheduled
+            }
+            _ => settings.alpha_egress,
+        };
+        let time = self.time();
+        self.egress.threshold(index, alpha, (free, pool), time)
+    }
+
+    /// The pool of a kind at egress and what is used of it.
+    #[inline]
+    fn egress_pool(&self, kind: usize) -> (u64, u64) {
+        let settings = &self.settings;
+        if self.is_reverie() {
+            return (settings.shared_pool.0, self.outside_headroom());
+        }
+        let pool = [settings.egress_pool_lossy.0, settings.egress_pool_lossless.0][kind];
+        (pool, self.egress_used[kind])
     }
 
     /// Reverie tests lossless packets at ingress only and lossy ones at egress only.
     #[inline]
     fn tests(&self, ingress: bool, kind: usize) -> bool {
-        self.settings.algorithm != BufferAlgorithm::Reverie || ingress == (kind == 1)
+        !self.is_reverie() || ingress == (kind == 1)
     }
 
     fn ingress_refusal(&mut self, port: usize, tc: u8, bytes: u64) -> Option<DropReason> {
         let (index, kind) = (Datacenter::index(port, tc), self.kind(tc));
+        if !self.tests(true, kind) {
+            return None;
+        }
         let after = self.total_used + bytes;
         let pool = self.settings.ingress_pool.0;
         if kind == 1 {
@@ -133,8 +182,8 @@ impl Datacenter {
             if after > pool.saturating_add(self.headroom_total) {
                 return Some(DropReason::IngressPool);
             }
-        } else if self.tests(true, kind) {
-            let threshold = self.ingress_threshold(index);
+        } else {
+            let threshold = self.ingress_threshold(index, self.unscheduled);
             let queue = bytes + self.ingress.bytes[index];
             if queue as i64 > threshold && queue > self.settings.ingress_reserve.0 {
                 return Some(DropReason::IngressAdmission);
@@ -151,15 +200,14 @@ impl Datacenter {
         if !self.tests(false, kind) {
             return None;
         }
+        let (pool, used) = self.egress_pool(kind);
+        // Computed in any case: it counts congested queues.
+        let threshold = self.egress_threshold(index, (pool, used));
         // A full pool leaves every threshold at 0: the pool is what refuses then.
-        let pool = [self.settings.egress_pool_lossy.0, self.settings.egress_pool_lossless.0][kind];
-        let full = bytes + self.egress_used[kind] > pool
-            || bytes + self.total_used > self.settings.buffer_pool.0;
-        if full {
+        if bytes + used > pool || bytes + self.total_used > self.settings.buffer_pool.0 {
             return Some(DropReason::EgressPool);
         }
-        let threshold = self.egress_threshold(index, kind);
-        let queue = bytes + self.egress.compared(self.settings.algorithm, index);
+        let queue = bytes + self.egress.compared(index);
         (queue as i64 > threshold).then_some(DropReason::EgressQueueLimit)
     }
 
@@ -204,10 +252,21 @@ impl BufferManager for Datacenter {
         self.now = now;
     }
 
+    #[inline]
+    fn set_unscheduled(&mut self, unscheduled: bool) {
+        self.unscheduled = unscheduled;
+    }
+
     /// Only tests: bytes are charged with the egress port known.
     #[inline]
     fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival {
-        let refusal = if tc == 0 { None } else { self.ingress_refusal(port, tc, bytes) };
+        let refusal = match tc {
+            0 => None,
+            _ => {
+                self.first.get_or_insert(self.now);
+                self.ingress_refusal(port, tc, bytes)
+            }
+        };
         Arrival { admitted: refusal.map_or(Ok(Place::Pool), Err), pause: false }
     }
 
@@ -228,17 +287,16 @@ impl BufferManager for Datacenter {
             return Err(reason);
         }
         let (from, to) = (Datacenter::index(in_port, tc), Datacenter::index(out_port, tc));
-        let kind = self.kind(tc);
+        let (kind, time) = (self.kind(tc), self.time());
         let before = self.ingress.bytes[from];
-        self.ingress.add(from, bytes);
+        self.ingress.add(from, bytes, time);
         self.total_used += bytes;
         self.count_reserved(before, before + bytes);
         let (mut place, mut pause) = (Place::Pool, false);
         if kind == 1 {
-            let over = self.xoff_used[from] > 0 || {
-                let threshold = self.ingress_threshold(from);
-                self.ingress.compared(self.settings.algorithm, from) as i64 > threshold
-            };
+            // Computed in any case: it counts congested queues.
+            let threshold = self.ingress_threshold(from, self.unscheduled);
+            let over = self.xoff_used[from] > 0 || self.ingress.compared(from) as i64 > threshold;
             if over {
                 self.xoff_used[from] += bytes;
                 self.xoff_total_used += bytes;
@@ -247,7 +305,7 @@ impl BufferManager for Datacenter {
             pause = !self.paused[from] && self.xoff_used[from] > 0;
             self.paused[from] |= pause;
         }
-        self.egress.add(to, bytes);
+        self.egress.add(to, bytes, time);
         self.egress_used[kind] += bytes;
         let headroom = self.xoff_used[from];
         let ingress = match place {
@@ -271,20 +329,21 @@ impl BufferManager for Datacenter {
             return Departed::default();
         }
         let (from, to) = (Datacenter::index(in_port, tc), Datacenter::index(out_port, tc));
-        let (now, gamma, kind) = (self.now, self.settings.gamma, self.kind(tc));
+        let (time, gamma, kind) = (self.time(), self.settings.gamma, self.kind(tc));
         let from_headroom = self.xoff_used[from].min(bytes);
         self.xoff_used[from] -= from_headroom;
         self.xoff_total_used -= from_headroom;
         let before = self.ingress.bytes[from];
-        self.ingress.take(from, bytes, now, gamma);
+        self.ingress.take(from, bytes, time, gamma);
         self.total_used -= bytes;
         self.count_reserved(before, before - bytes);
-        self.egress.take(to, bytes, now, gamma);
+        self.egress.take(to, bytes, time, gamma);
         self.egress_used[kind] -= bytes;
         let (held, headroom) = (self.ingress.bytes[from], self.xoff_used[from]);
         let resume = self.paused[from] && headroom == 0 && {
             let (xon, offset) = (self.settings.xon.0, self.settings.xon_offset.0);
-            held < xon || (held + offset) as i64 <= self.ingress_threshold(from)
+            let compared = self.ingress.compared(from);
+            compared < xon || (compared + offset) as i64 <= self.ingress_threshold(from, false)
         };
         if resume {
             self.paused[from] = false;

@@ -109,6 +109,12 @@ pub trait BufferManager {
         let _ = now;
     }
 
+    /// Whether the packet that arrives next is unscheduled; called only with
+    /// [`BufferManager::CLOCK`].
+    fn set_unscheduled(&mut self, unscheduled: bool) {
+        let _ = unscheduled;
+    }
+
     /// Probability with which a packet that has just been released at `out_port` is marked; called
     /// only with [`BufferManager::OWN_MARKS`].
     fn mark_probability(&self, out_port: usize, tc: u8) -> f64 {

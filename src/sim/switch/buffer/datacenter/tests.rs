@@ -106,11 +106,15 @@ fn a_lossy_queue_is_refused_at_its_threshold() {
 #[test]
 fn reserves_are_not_shared() {
     let mut m = manager(|s| s.ingress_reserve = Bytes(1_000));
-    assert_eq!(m.ingress_threshold(3), (100_000 - 16_000) / 8);
+    assert_eq!(m.ingress_threshold(3, false), (100_000 - 16_000) / 8);
     assert!(offer(&mut m, 3).is_ok());
-    assert_eq!((m.ingress_threshold(3), m.reserved_used), (10_500, 1_000), "inside its reserve");
+    assert_eq!(
+        (m.ingress_threshold(3, false), m.reserved_used),
+        (10_500, 1_000),
+        "inside its reserve"
+    );
     assert!(offer(&mut m, 3).is_ok());
-    assert_eq!(m.ingress_threshold(3), 10_375);
+    assert_eq!(m.ingress_threshold(3, false), 10_375);
 }
 
 #[test]
@@ -134,6 +138,128 @@ fn other_algorithms() {
     for _ in 0..50 {
         assert_eq!(offer(&mut m, 3), Ok((Place::Pool, false)));
     }
+}
+
+/// As [`offer`], of a packet that is unscheduled.
+fn offer_early(m: &mut Datacenter, queue: u8) -> Result<(Place, bool), DropReason> {
+    m.set_unscheduled(true);
+    let offered = offer(m, queue);
+    m.set_unscheduled(false);
+    offered
+}
+
+/// As [`fill`], of such packets.
+fn fill_early(m: &mut Datacenter, queue: u8) -> (usize, DropReason) {
+    m.set_unscheduled(true);
+    let filled = fill(m, queue);
+    m.set_unscheduled(false);
+    filled
+}
+
+#[test]
+fn unscheduled_packets_have_a_factor_of_their_own() {
+    let lossy = |algorithm| {
+        manager(|s| {
+            (s.algorithm, s.lossless_queues[2]) = (algorithm, 0);
+        })
+    };
+    // 1,024 × what is free: all of the pool. Without it the twelfth, as with DT.
+    for (algorithm, fit) in [
+        (BufferAlgorithm::Dt, 11),
+        (BufferAlgorithm::Fab, 100),
+        (BufferAlgorithm::CompleteSharing, 100),
+        (BufferAlgorithm::StaticPartition, 6),
+    ] {
+        assert_eq!(fill_early(&mut lossy(algorithm), 2).0, fit, "{algorithm:?}");
+    }
+    for algorithm in [BufferAlgorithm::Fab, BufferAlgorithm::Abm] {
+        assert_eq!(fill(&mut lossy(algorithm), 2), (11, DropReason::IngressAdmission));
+    }
+    // One queue is congested, and its drain is not measured.
+    assert_eq!(fill_early(&mut lossy(BufferAlgorithm::Abm), 2).0, 100);
+    // 21,000 against 80,000 ÷ 8, then 21,000 against 1,024 × 80,000.
+    let mut m = lossy(BufferAlgorithm::Fab);
+    for _ in 0..20 {
+        assert!(offer_early(&mut m, 2).is_ok());
+    }
+    assert_eq!(offer(&mut m, 2), Err(DropReason::IngressAdmission));
+    assert_eq!(offer_early(&mut m, 2), Ok((Place::Pool, false)));
+    // 2 × what is free: 66,000 against 2 × 35,000 fits, 67,000 against 2 × 34,000, 68,000 not
+    // against 2 × 33,000.
+    let mut m = manager(|s| {
+        (s.algorithm, s.lossless_queues[2]) = (BufferAlgorithm::Fab, 0);
+        s.alpha_unscheduled = 2.0;
+    });
+    assert_eq!(fill_early(&mut m, 2), (67, DropReason::IngressAdmission));
+}
+
+#[test]
+fn unscheduled_packets_take_no_headroom_and_do_not_hold_back_a_resume() {
+    let mut m = manager(|s| s.algorithm = BufferAlgorithm::Fab);
+    for _ in 0..20 {
+        assert_eq!(offer_early(&mut m, 3), Ok((Place::Pool, false)));
+    }
+    // A scheduled one is over: 21,000 against 79,000 ÷ 8. Headroom is sticky for every packet.
+    assert_eq!(offer(&mut m, 3), Ok((Place::Headroom, true)));
+    assert_eq!(offer_early(&mut m, 3), Ok((Place::Headroom, false)));
+    assert_eq!(m.held(0, 3), (20_000, 2_000, 0));
+    // Whatever arrived last, the resume waits for the usual factor: 9,000 + 2,496 is above
+    // 91,000 ÷ 8, 8,000 + 2,496 is not above 92,000 ÷ 8.
+    m.set_unscheduled(true);
+    let resumed: Vec<u64> =
+        (0..22).filter(|_| m.depart(0, 1, 3, 1_000).resume).map(|_| 0).collect();
+    assert_eq!((resumed.len(), m.total_used), (1, 0));
+    let mut m = manager(|s| s.algorithm = BufferAlgorithm::Fab);
+    for _ in 0..20 {
+        assert!(offer_early(&mut m, 3).is_ok());
+    }
+    assert!(offer(&mut m, 3).is_ok());
+    let first = (1..=21).find(|_| m.depart(0, 1, 3, 1_000).resume);
+    assert_eq!(first, Some(13), "with 8,000 left");
+}
+
+#[test]
+fn unscheduled_packets_count_at_egress() {
+    let limit = |algorithm| {
+        manager(|s| {
+            s.algorithm = algorithm;
+            (s.egress_pool_lossless, s.alpha_egress) = (Bytes(24_000), 0.5);
+        })
+    };
+    // The ninth: 9,000 against (24,000 − 8,000) ÷ 2; the 25th does not fit the pool.
+    assert_eq!(fill(&mut limit(BufferAlgorithm::Fab), 3), (8, DropReason::EgressQueueLimit));
+    assert_eq!(fill_early(&mut limit(BufferAlgorithm::Dt), 3), (8, DropReason::EgressQueueLimit));
+    for algorithm in [BufferAlgorithm::Fab, BufferAlgorithm::Abm] {
+        assert_eq!(fill_early(&mut limit(algorithm), 3), (24, DropReason::EgressPool));
+    }
+}
+
+#[test]
+fn reverie_shares_one_pool_without_headroom() {
+    let reverie = |shared| {
+        manager(|s| {
+            (s.algorithm, s.lossless_queues[2]) = (BufferAlgorithm::Reverie, 0);
+            (s.shared_pool, s.alpha_egress) = (Bytes(shared), 0.125);
+            (s.egress_pool_lossy, s.ingress_pool) = (Bytes(1), Bytes(10_000_000));
+        })
+    };
+    // Lossy packets meet neither the ingress pool's rules nor the egress pool: 1,000 and a smoothed
+    // queue of 0 against (20,000 − used) ÷ 8, to 12,000; unscheduled ones fill the pool.
+    assert_eq!(fill(&mut reverie(20_000), 2), (13, DropReason::EgressQueueLimit));
+    assert_eq!(fill_early(&mut reverie(20_000), 2), (20, DropReason::EgressPool));
+    // A lossless packet's factor stays: a smoothed queue of 0 is never above its threshold.
+    let mut m = reverie(20_000);
+    for _ in 0..30 {
+        assert_eq!(offer_early(&mut m, 3), Ok((Place::Pool, false)));
+    }
+    // Smoothed: 29,000 × 0.01. It is above 0, of 20,000 − 29,000; that much is a pause.
+    assert_eq!(m.depart(0, 1, 3, 1_000).queue, 29_000);
+    assert_eq!(m.ingress.compared(Datacenter::index(0, 3)), 290);
+    assert_eq!(offer(&mut m, 3), Ok((Place::Headroom, true)));
+    // Bytes in headroom are none of the shared pool's.
+    assert_eq!((m.outside_headroom(), m.total_used), (29_000, 30_000));
+    // The smoothed queue is below Xon as soon as headroom is empty.
+    assert!(m.depart(0, 1, 3, 1_000).resume);
 }
 
 #[test]

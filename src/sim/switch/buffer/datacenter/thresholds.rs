@@ -1,7 +1,8 @@
 //! Thresholds of the `ns3-datacenter` model.
 //!
 //! Owns the six ways to compute them and what they remember of the past: how fast queues drain,
-//! and their smoothed length. Refuses to admit or release.
+//! which were congested when their threshold was last computed (a queue that drains afterwards
+//! stays counted until the next time), and their smoothed length. Refuses to admit or release.
 
 use crate::scenario::BufferAlgorithm;
 use crate::sim::link::Line;
@@ -15,100 +16,106 @@ const CONGESTED: f64 = 20_480.0;
 const LEAST_SENT: u64 = 2_048;
 /// Length of the windows in which drain rates are measured, ps.
 const WINDOW: u64 = 25_000_000;
+/// The same, ns.
+const WINDOW_NS: f64 = 25_000.0;
 
-/// Bytes sent by one queue, window by window.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sent {
-    /// Number of the window that `now` counts.
+/// How fast a queue drains: measured in windows, and one window's rate holds for the next.
+#[derive(Debug, Clone, Copy)]
+struct Drain {
+    /// Number of the window that `sent` counts.
     window: u64,
-    now: u64,
-    /// Bytes of the window before it.
-    last: u64,
-}
-
-impl Sent {
-    fn turn(&mut self, window: u64) {
-        if window != self.window {
-            self.last = if window == self.window + 1 { self.now } else { 0 };
-            self.now = 0;
-            self.window = window;
-        }
-    }
+    sent: u64,
+    /// What it sent in the last whole window over what its port could.
+    rate: f64,
 }
 
 /// One side of all ports: ingress or egress.
 #[derive(Debug, Clone)]
 pub struct SideState {
+    algorithm: BufferAlgorithm,
     /// Bytes of each queue, port-major.
     pub bytes: Vec<u64>,
-    /// Congested queues of each class: sum over ports of min(1, bytes ÷ 20,480).
+    /// Congested queues of each class: the sum of `shares` over the ports.
     congested: [f64; QUEUES],
-    sent: Vec<Sent>,
+    /// How much of a congested queue each was when its threshold was last computed.
+    shares: Vec<f64>,
+    drains: Vec<Drain>,
     /// Smoothed bytes of each queue, for Reverie.
     smooth: Vec<u64>,
-    /// Bytes a port sends in a window.
-    per_window: Vec<f64>,
+    /// Rate of each port, bit/s.
+    rates: Vec<f64>,
 }
 
 impl SideState {
     /// Empty queues of ports with these lines.
-    pub fn new(lines: &[Line]) -> SideState {
+    pub fn new(algorithm: BufferAlgorithm, lines: &[Line]) -> SideState {
         let count = lines.len() * QUEUES;
-        let bytes_in = |line: &Line| line.rate as f64 * WINDOW as f64 / 8e12;
         SideState {
+            algorithm,
             bytes: vec![0; count],
             congested: [0.0; QUEUES],
-            sent: vec![Sent::default(); count],
+            shares: vec![0.0; count],
+            drains: vec![Drain { window: 0, sent: 0, rate: 1.0 }; count],
             smooth: vec![0; count],
-            per_window: lines.iter().map(bytes_in).collect(),
+            rates: lines.iter().map(|line| line.rate as f64).collect(),
         }
     }
 
-    /// Bytes are added to a queue.
+    /// Bytes are added to a queue, `time` ps after the first packet.
     #[inline]
-    pub fn add(&mut self, index: usize, bytes: u64) {
-        self.set(index, self.bytes[index] + bytes);
+    pub fn add(&mut self, index: usize, bytes: u64, time: u64) {
+        if self.algorithm == BufferAlgorithm::Abm {
+            self.turn(index, time);
+        }
+        self.bytes[index] += bytes;
     }
 
-    /// Bytes leave a queue at `now`, ps; `gamma`: weight of the past in the smoothed length.
+    /// Bytes leave a queue, `time` ps after the first packet; `gamma`: weight of the past in the
+    /// smoothed length.
     #[inline]
-    pub fn take(&mut self, index: usize, bytes: u64, now: u64, gamma: f64) {
-        self.set(index, self.bytes[index] - bytes);
-        let sent = &mut self.sent[index];
-        sent.turn(now / WINDOW);
-        sent.now += bytes;
-        let held = self.bytes[index];
-        let smooth = gamma * self.smooth[index] as f64 + (1.0 - gamma) * held as f64;
-        self.smooth[index] = (smooth.floor() as u64).min(held);
+    pub fn take(&mut self, index: usize, bytes: u64, time: u64, gamma: f64) {
+        if self.algorithm == BufferAlgorithm::Abm {
+            self.turn(index, time);
+            self.drains[index].sent += bytes;
+        }
+        self.bytes[index] -= bytes;
+        if self.algorithm == BufferAlgorithm::Reverie {
+            let held = self.bytes[index];
+            let smooth = gamma * self.smooth[index] as f64 + (1.0 - gamma) * held as f64;
+            self.smooth[index] = (smooth.floor() as u64).min(held);
+        }
     }
 
-    fn set(&mut self, index: usize, bytes: u64) {
-        let share = |bytes: u64| (bytes as f64 / CONGESTED).min(1.0);
-        self.congested[index % QUEUES] += share(bytes) - share(self.bytes[index]);
-        self.bytes[index] = bytes;
+    /// Closes the windows of a queue that have ended. To be called before its length changes: a
+    /// window's end looks at it.
+    fn turn(&mut self, index: usize, time: u64) {
+        let (drain, window) = (&mut self.drains[index], time / WINDOW);
+        if window == drain.window {
+            return;
+        }
+        let measured = window == drain.window + 1
+            && self.bytes[index] as f64 > CONGESTED
+            && drain.sent > LEAST_SENT;
+        let rate = match measured {
+            true => 1e9 * drain.sent as f64 * 8.0 / WINDOW_NS / self.rates[index / QUEUES],
+            false => 1.0,
+        };
+        *drain = Drain { window, sent: 0, rate };
     }
 
-    /// Congested queues of a class, at least 1.
-    fn congested(&self, index: usize) -> f64 {
+    /// Congested queues of a queue's class, at least 1: what is known of the others, and this one
+    /// as it is.
+    fn congested(&mut self, index: usize) -> f64 {
+        let share = (self.compared(index) as f64 / CONGESTED).min(1.0);
+        self.congested[index % QUEUES] += share - self.shares[index];
+        self.shares[index] = share;
         self.congested[index % QUEUES].max(1.0)
-    }
-
-    /// What a queue sent in the last whole window over what its port could; 1 for a queue that is
-    /// short or sent little.
-    fn drain_rate(&mut self, index: usize, now: u64) -> f64 {
-        let sent = &mut self.sent[index];
-        sent.turn(now / WINDOW);
-        if self.bytes[index] as f64 > CONGESTED && sent.last > LEAST_SENT {
-            sent.last as f64 / self.per_window[index / QUEUES]
-        } else {
-            1.0
-        }
     }
 
     /// What a queue's threshold is compared with: its bytes, or for Reverie the smoothed ones.
     #[inline]
-    pub fn compared(&self, algorithm: BufferAlgorithm, index: usize) -> u64 {
-        match algorithm {
+    pub fn compared(&self, index: usize) -> u64 {
+        match self.algorithm {
             BufferAlgorithm::Reverie => self.smooth[index].min(self.bytes[index]),
             _ => self.bytes[index],
         }
@@ -119,17 +126,19 @@ impl SideState {
     #[inline]
     pub fn threshold(
         &mut self,
-        algorithm: BufferAlgorithm,
         index: usize,
         alpha: f64,
         (free, pool): (i64, u64),
-        now: u64,
+        time: u64,
     ) -> i64 {
         let multiple = alpha * free as f64;
-        let bytes = match algorithm {
+        let bytes = match self.algorithm {
             BufferAlgorithm::Dt | BufferAlgorithm::Fab => multiple,
-            BufferAlgorithm::Abm => multiple / self.congested(index) * self.drain_rate(index, now),
-            BufferAlgorithm::Reverie => multiple / self.congested(index),
+            BufferAlgorithm::Abm => {
+                self.turn(index, time);
+                multiple * (1.0 / self.congested(index)) * self.drains[index].rate
+            }
+            BufferAlgorithm::Reverie => multiple * (1.0 / self.congested(index)),
             // A queue may keep what it has and take all that is free.
             BufferAlgorithm::CompleteSharing => return self.bytes[index] as i64 + free,
             BufferAlgorithm::StaticPartition => {
@@ -145,60 +154,85 @@ impl SideState {
 mod tests {
     use super::*;
 
-    fn side() -> SideState {
-        SideState::new(&[Line::new(100_000_000_000, 0); 2])
+    fn side(algorithm: BufferAlgorithm) -> SideState {
+        SideState::new(algorithm, &[Line::new(100_000_000_000, 0); 2])
     }
 
     #[test]
     fn dt_is_a_multiple_of_what_is_free_and_never_negative() {
-        let mut side = side();
-        let dt = |side: &mut SideState, free| {
-            side.threshold(BufferAlgorithm::Dt, 3, 0.125, (free, 0), 0)
-        };
+        let mut side = side(BufferAlgorithm::Dt);
+        let dt = |side: &mut SideState, free| side.threshold(3, 0.125, (free, 0), 0);
         assert_eq!([1_048_576, 1_007, -8].map(|free| dt(&mut side, free)), [131_072, 125, 0]);
     }
 
     #[test]
-    fn abm_divides_by_congested_queues_and_follows_the_drain() {
-        let mut side = side();
-        let abm = |side: &mut SideState, now| {
-            side.threshold(BufferAlgorithm::Abm, 3, 0.5, (100_000, 0), now)
-        };
-        side.add(3, 10_240);
-        assert_eq!(abm(&mut side, 0), 50_000, "half a congested queue counts as one");
-        side.add(3, 20_480);
-        side.add(11, 10_240);
-        assert_eq!(abm(&mut side, 0), 33_333, "one and a half");
-        side.add(4, 1 << 30);
-        assert_eq!(abm(&mut side, 0), 33_333, "other classes do not count");
+    fn abm_divides_by_the_queues_it_found_congested() {
+        let mut side = side(BufferAlgorithm::Abm);
+        let abm = |side: &mut SideState, index| side.threshold(index, 0.5, (100_000, 0), 0);
+        side.add(3, 10_240, 0);
+        assert_eq!(abm(&mut side, 3), 50_000, "half a congested queue counts as one");
+        side.add(3, 20_480, 0);
+        side.add(11, 10_240, 0);
+        assert_eq!(abm(&mut side, 3), 50_000, "nobody has looked at the other port's");
+        assert_eq!(abm(&mut side, 11), 33_333, "one and a half");
+        assert_eq!(abm(&mut side, 3), 33_333);
+        side.add(4, 1 << 30, 0);
+        abm(&mut side, 4);
+        assert_eq!(abm(&mut side, 3), 33_333, "other classes do not count");
+        side.take(11, 10_240, 0, 0.0);
+        assert_eq!(abm(&mut side, 3), 33_333, "not seen to be empty yet");
+        abm(&mut side, 11);
+        assert_eq!(abm(&mut side, 3), 50_000);
+    }
+
+    #[test]
+    fn abm_follows_the_drain_of_the_last_window() {
+        let mut side = side(BufferAlgorithm::Abm);
+        let abm = |side: &mut SideState, time| side.threshold(3, 0.5, (100_000, 0), time);
+        side.add(3, 40_960, 0);
         // 312,500 B could leave in 25 us; 4,096 did.
         side.take(3, 4_096, 24_999_999, 0.0);
-        assert_eq!(abm(&mut side, 24_999_999), 33_333, "not before the window has ended");
-        assert_eq!(abm(&mut side, 25_000_000), 436, "50,000 ÷ 1.5 × 0.0131072");
-        assert_eq!(abm(&mut side, 50_000_000), 33_333, "nothing was sent in the last window");
+        assert_eq!(abm(&mut side, 24_999_999), 50_000, "not before the window has ended");
+        // What is taken after the end does not make it a short queue at the end.
+        side.take(3, 36_864, 25_000_000, 0.0);
+        assert_eq!(abm(&mut side, 25_000_000), 655, "50,000 × 0.0131072");
+        assert_eq!(abm(&mut side, 49_999_999), 655);
+        assert_eq!(abm(&mut side, 50_000_000), 50_000, "an empty queue has no rate");
+        side.add(3, 40_960, 50_000_000);
+        side.take(3, 2_048, 50_000_000, 0.0);
+        assert_eq!(abm(&mut side, 75_000_000), 50_000, "too little to tell");
+        side.take(3, 8_192, 75_000_000, 0.0);
+        assert_eq!(abm(&mut side, 125_000_000), 50_000, "nothing was sent in the last window");
     }
 
     #[test]
     fn reverie_compares_a_smoothed_queue() {
-        let mut side = side();
-        side.add(3, 1_000);
-        assert_eq!(side.compared(BufferAlgorithm::Reverie, 3), 0);
+        let mut side = side(BufferAlgorithm::Reverie);
+        side.add(3, 1_000, 0);
+        assert_eq!(side.compared(3), 0);
         side.take(3, 100, 0, 0.5);
-        assert_eq!(side.compared(BufferAlgorithm::Reverie, 3), 450);
+        assert_eq!(side.compared(3), 450);
         side.take(3, 600, 0, 0.5);
-        assert_eq!(side.compared(BufferAlgorithm::Reverie, 3), 300, "never above the queue");
-        assert_eq!(side.compared(BufferAlgorithm::Dt, 3), 300);
+        assert_eq!(side.compared(3), 300, "never above the queue");
+        // Congested by the smoothed length too.
+        side.add(3, 81_920, 0);
+        assert_eq!(side.threshold(3, 1.0, (1_000, 0), 0), 1_000);
+        side.take(3, 300, 0, 0.5);
+        side.add(11, 163_840, 0);
+        side.take(11, 81_920, 0, 0.5);
+        assert_eq!((side.compared(3), side.compared(11)), (41_110, 40_960));
+        side.threshold(3, 1.0, (1_000, 0), 0);
+        assert_eq!(side.threshold(11, 1.0, (1_000, 0), 0), 500, "two congested queues");
     }
 
     #[test]
     fn sharing_is_complete_and_partitions_are_static() {
-        let mut side = side();
-        side.add(3, 700);
-        let own = side.threshold(BufferAlgorithm::CompleteSharing, 3, 9.0, (300, 1_000), 0);
-        assert_eq!(own, 1_000);
-        let over = side.threshold(BufferAlgorithm::CompleteSharing, 3, 9.0, (-1, 1_000), 0);
-        assert_eq!(over, 699);
-        let part = side.threshold(BufferAlgorithm::StaticPartition, 3, 9.0, (300, 1_000), 0);
+        let mut shared = side(BufferAlgorithm::CompleteSharing);
+        shared.add(3, 700, 0);
+        assert_eq!(shared.threshold(3, 9.0, (300, 1_000), 0), 1_000);
+        assert_eq!(shared.threshold(3, 9.0, (-1, 1_000), 0), 699);
+        let mut parts = side(BufferAlgorithm::StaticPartition);
+        let part = parts.threshold(3, 9.0, (300, 1_000), 0);
         assert_eq!(part, 62, "1,000 B over 16 queues");
     }
 }

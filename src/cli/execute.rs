@@ -1,0 +1,162 @@
+//! What `run` and `retry` share: executing what a dataset lacks of a plan, and saying how it went.
+
+use super::exit::{Exit, Failure};
+use super::results::job_rows;
+use super::summary::{View, summary};
+use super::text::count;
+use crate::record::{Dataset, Status};
+use crate::run::journal::{Journal, Noted};
+use crate::run::progress::{Style, reporter, rough};
+use crate::run::recorder::{Recorder, Simulations, Wanted, left_to_do};
+use crate::run::shard::Shard;
+use crate::run::simulator::Simulator;
+use crate::run::suspects::Suspects;
+use crate::run::{Ended, Options, Stop, execute, origin};
+use crate::sweep::plan::Plan;
+use clap::Args;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime};
+
+/// Arguments of every command that runs jobs.
+#[derive(Debug, Args)]
+pub struct ExecuteArgs {
+    /// Run only shard K of N: N runs, here or elsewhere, share the plan without talking
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<Shard>,
+    /// Worker threads [default: one a core this process may use]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Start no further job once N failed
+    #[arg(long, value_name = "N")]
+    pub max_failures: Option<NonZeroUsize>,
+    /// What stderr shows meanwhile [default: a bar on a terminal, else lines]
+    #[arg(long, value_name = "STYLE")]
+    pub progress: Option<Style>,
+    /// No progress, no warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Run the jobs in this very process, as debuggers and profilers want it: a job that takes it
+    /// down ends the run
+    #[arg(long)]
+    pub in_process: bool,
+}
+
+/// Runs what is wanted and outstanding, and prints what came out.
+///
+/// # Errors
+/// A folder that cannot be written; interruption; failed jobs.
+pub fn run_outstanding(
+    args: &ExecuteArgs,
+    plan: &Plan,
+    dataset: &Dataset,
+    again: BTreeSet<Status>,
+    run: String,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let folder = dataset.path();
+    let suspects = Suspects::of(folder).all().map_err(|e| Failure::new(Exit::Output, e))?;
+    let wanted = Wanted { shard: args.shard, again, suspects };
+    let todo = left_to_do(plan, &dataset.done()?, &wanted);
+    let simulator = Simulator::default();
+    let (threads, skipped) = (args.threads, todo.skipped);
+    let options = Options { threads, max_failures: args.max_failures, skipped };
+    let mut provenance = origin::provenance(run, &plan.hash(), &plan.files, options.thread_count());
+    let ended = if todo.is_empty() {
+        Ended { tally: Default::default(), stopped: None }
+    } else {
+        dataset.write_provenance(&provenance)?;
+        let mut first = Journal::first_line(&provenance, args.shard.map(|s| s.to_string()));
+        first.jobs = todo.tasks().count();
+        first.done_before = skipped;
+        first.cost = todo.tasks().map(|task| task.full_cost()).sum();
+        let journal = Journal::begin(folder, first)
+            .map_err(|e| Failure::new(Exit::Output, format!("beginning the journal: {e}")))?;
+        let work = Simulations::new(plan, &simulator);
+        let recorder =
+            Recorder::new(dataset, plan, &provenance).journal(&journal).set_aside(todo.set_aside);
+        let mut shown = reporter(args.quiet, args.progress, &plan.jobs);
+        let mut reporter = Noted::new(&mut *shown, &journal);
+        let (chunks, alone) = (todo.chunks, todo.alone);
+        let ended = execute(chunks, alone, &options, &work, &recorder, stop, &mut reporter)?;
+        if journal.is_broken() {
+            // Results are there; only who looks at the journal misses something.
+            let _ = writeln!(std::io::stderr(), "warning: the journal could not be written");
+        }
+        provenance.end = Some(SystemTime::now());
+        dataset.write_provenance(&provenance)?;
+        ended
+    };
+
+    let rows = job_rows(dataset, plan)?;
+    if args.shard.is_none() {
+        out.write_all(summary(View::of(plan), &rows, folder).as_bytes())?;
+    }
+    let ran = ended.tally.ran + ended.tally.failed + ended.tally.not_run;
+    let took = rough(begin.elapsed());
+    match args.shard {
+        None => writeln!(out, "time    {} now in {took}, {} before", jobs(ran), jobs(skipped))?,
+        Some(shard) => writeln!(
+            out,
+            "shard {shard}: {} now in {took}, {} before, {} outstanding; all shards: poolsweep \
+             status {}",
+            jobs(ran),
+            jobs(skipped),
+            jobs(ended.tally.outstanding),
+            folder.display()
+        )?,
+    }
+    out.flush()?;
+    let mine: BTreeSet<usize> = match args.shard {
+        None => (0..plan.jobs.len()).collect(),
+        Some(shard) => {
+            let all = crate::run::recorder::tasks(plan);
+            shard.of(&all).iter().map(|task| task.job).collect()
+        }
+    };
+    let with = |status: &str| {
+        let row = |&job: &usize| rows.get(&plan.jobs[job].id);
+        mine.iter().filter_map(row).filter(|row| row.status == status).count()
+    };
+    outcome(&ended, with("failed"), with("quarantined"))
+}
+
+fn jobs(number: usize) -> String {
+    count(number, "job")
+}
+
+fn outcome(ended: &Ended, failed: usize, quarantined: usize) -> Result<(), Failure> {
+    let left = jobs(ended.tally.outstanding);
+    match ended.stopped {
+        Some(Stop::Interrupted) => Err(Failure::new(
+            Exit::Interrupted,
+            format!("interrupted: {left} outstanding; the same command goes on with them"),
+        )),
+        Some(Stop::TooManyFailures) => Err(Failure::new(
+            Exit::JobsFailed,
+            format!(
+                "stopped by --max-failures: {left} not started; failed jobs keep their \
+                 rows, the same command goes on with the others"
+            ),
+        )),
+        // An output error does not come here: it is an error of the execution.
+        Some(Stop::Output) | None if failed > 0 => Err(Failure::new(
+            Exit::JobsFailed,
+            "some jobs failed: their rows in jobs have the status failed and the reason; \
+             poolsweep repro runs one again, poolsweep retry --failed all of them",
+        )),
+        Some(Stop::Output) | None if quarantined > 0 => Err(Failure::new(
+            Exit::JobsFailed,
+            format!(
+                "{} set aside as quarantined: the rows in jobs say what they did; poolsweep retry \
+                 --quarantined tries them again",
+                jobs(quarantined)
+            ),
+        )),
+        Some(Stop::Output) | None => Ok(()),
+    }
+}
