@@ -99,6 +99,9 @@ impl Work {
         let name = plan.get("name").and_then(Value::as_str);
         let name = name.ok_or_else(|| broken("name is not a string".into()))?.to_owned();
         let jobs = count("jobs")?.saturating_sub(count("infeasible")?);
+        if plan.get("frozen").is_none_or(Value::is_null) {
+            return Err(broken("the plan in it is not frozen".into()));
+        }
         let folder = absolute("DIR", folder)?;
         Ok(Work { folder, name, jobs })
     }

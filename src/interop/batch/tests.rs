@@ -1,5 +1,4 @@
 use super::*;
-use crate::interop::batch::{k8s, slurm};
 use std::num::NonZeroU32;
 
 fn work() -> Work {
@@ -249,6 +248,9 @@ fn a_dataset_without_a_plan_is_told_so() {
         assert!(matches!(open(), Err(BatchError::Plan { .. })), "{bad}");
     }
     std::fs::write(&plan, r#"{"name": "a", "jobs": 3, "infeasible": 1}"#).unwrap();
+    assert!(open().unwrap_err().to_string().contains("is not frozen"));
+    let whole = r#"{"name": "a", "jobs": 3, "infeasible": 1, "frozen": {}}"#;
+    std::fs::write(&plan, whole).unwrap();
     let work = open().unwrap();
     assert_eq!((work.name.as_str(), work.jobs), ("a", 2));
     // A slash at the end is no part of the name.
@@ -306,11 +308,12 @@ fn names_of_kubernetes_are_checked() {
 
 #[test]
 fn a_job_is_named_after_its_sweep() {
+    let (long, cut) = ("x".repeat(80), format!("poolsweep-{}", "x".repeat(51)));
     for (sweep, name) in [
         ("headroom", "poolsweep-headroom"),
         ("My Sweep_2!", "poolsweep-my-sweep-2"),
         ("…", "poolsweep"),
-        (&"x".repeat(80), &format!("poolsweep-{}", "x".repeat(51))),
+        (long.as_str(), cut.as_str()),
     ] {
         let work = Work { name: sweep.into(), ..work() };
         let yaml = k8s::manifest(&work, &k8s_request()).unwrap();

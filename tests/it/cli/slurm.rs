@@ -41,8 +41,8 @@ echo "$((n + 1));cluster""#;
 fn both_scripts_are_submitted_the_second_after_the_first() {
     let place = planned();
     place.stand_in("sbatch", SBATCH);
-    place.stand_in("scontrol", "echo 'MaxArraySize            = 6'");
-    let (code, out, err) = place.slurm(&["--shards", "5", "--submit"]);
+    place.stand_in("scontrol", "echo 'MaxArraySize            = 3'");
+    let (code, out, err) = place.slurm(&["--shards", "2", "--submit"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let log = std::fs::read_to_string(place.path("bin/log")).unwrap();
     assert_eq!(
@@ -53,7 +53,7 @@ fn both_scripts_are_submitted_the_second_after_the_first() {
         ]
     );
     for said in [
-        "array   41, 5 shards",
+        "array   41, 2 shards",
         "finish  42,",
         "squeue -j 41,42; poolsweep status data --watch",
         "data/slurm/41_*.log, data/slurm/42-finish.log",
@@ -62,17 +62,17 @@ fn both_scripts_are_submitted_the_second_after_the_first() {
         assert!(out.contains(said), "{said}: {out}");
     }
     let script = std::fs::read_to_string(place.path("data/slurm/sweep.sbatch")).unwrap();
-    assert!(script.contains("\n#SBATCH --array=1-5\n"), "{script}");
+    assert!(script.contains("\n#SBATCH --array=1-2\n"), "{script}");
     let data = place.path("data");
     assert!(script.contains(&format!(" run {} ", data.display())), "{script}");
 
     // The same again goes on.
-    assert_eq!(place.slurm(&["--shards", "5", "--submit"]).0, 0);
+    assert_eq!(place.slurm(&["--shards", "2", "--submit"]).0, 0);
     assert_eq!(std::fs::read_to_string(place.path("bin/log")).unwrap().lines().count(), 4);
-    // Index 6 is not below 6.
-    let (code, _, err) = place.slurm(&["--shards", "6"]);
+    // Index 3 is not below 3.
+    let (code, _, err) = place.slurm(&["--shards", "3"]);
     assert_eq!(code, 2);
-    assert!(err.contains("MaxArraySize = 6, so 5 at most"), "{err}");
+    assert!(err.contains("MaxArraySize = 3, so 2 at most"), "{err}");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn printing_writes_nothing() {
 #[test]
 fn without_a_plan_the_next_step_is_said() {
     let place = Place::new(SWEEP);
-    for command in [&["slurm", "data"][..], &["k8s", "data", "--image", "i", "--claim", "c"]] {
+    for command in [&["slurm", "data"][..], &["k8s", "data", "--image", "i", "--claim", "c"][..]] {
         let (code, _, err) = place.ends(command);
         assert_eq!(code, 3);
         assert!(err.contains("run poolsweep plan FILE --out data first"), "{err}");
