@@ -71,7 +71,8 @@ def install():
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for arguments in (["update"], ["install", "-y", "--no-install-recommends", *PACKAGES]):
         done = subprocess.run(
-            ["apt-get", "-q", *arguments],
+            # Somebody else's apt-get is waited for.
+            ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=120", *arguments],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
         )
         if done.returncode != 0:
