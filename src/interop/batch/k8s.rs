@@ -71,9 +71,10 @@ pub fn manifest(work: &Work, request: &Request) -> Result<String, BatchError> {
     }
     let job = job(&name, &dataset(work, request)?, request);
     // Only an io error of a writer, or a map with keys that are no words, could fail.
-    let yaml = serde_yaml::to_string(&job).map_err(|error| BatchError::Command {
-        command: "writing the manifest".into(),
-        why: error.to_string(),
+    // No folding: a command stays on one line, for whoever reads it or looks for it.
+    let options = serde_yaml::ser_options! { prefer_block_scalars: false };
+    let yaml = serde_yaml::to_string_with_options(&job, options).map_err(|error| {
+        BatchError::Command { command: "writing the manifest".into(), why: error.to_string() }
     })?;
     Ok(format!("{}{yaml}", header(&name, request)))
 }
