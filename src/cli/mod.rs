@@ -18,6 +18,7 @@ mod results;
 mod retry;
 mod run;
 mod schema;
+mod show;
 mod slurm;
 mod status;
 mod summary;
@@ -51,6 +52,8 @@ enum Command {
     Run(run::RunArgs),
     /// Run jobs of a dataset again that failed or were set aside
     Retry(retry::RetryArgs),
+    /// Show what a dataset's jobs came to
+    Summary(show::SummaryArgs),
     /// Show how far a dataset is: done, running, failed, time left
     Status(status::StatusArgs),
     /// Show one scenario in plain figures: start-up stages, sizing conditions, warnings
@@ -102,6 +105,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(args, out),
         Command::Run(args) => run::run(args, out),
         Command::Retry(args) => retry::run(args, out),
+        Command::Summary(args) => show::run(args, out),
         Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),

@@ -145,11 +145,13 @@ pub fn finish_script(work: &Work, request: &Request) -> Result<String, BatchErro
 #!/bin/bash
 # After the array of the sweep {name}, however its tasks ended (--dependency=afterany:ARRAY).
 #
-# All shards wrote into one dataset, so there is nothing to merge. This simulates nothing: what is
-# missing stays missing until the array is submitted again.
+# All shards wrote into one dataset, so there is nothing to merge; its many small parts become few.
+# This simulates nothing: what is missing stays missing until the array is submitted again.
 {directives}
 set -euo pipefail
 
+{binary} compact {folder} || echo 'the parts stay as they are'
+{binary} summary {folder}
 exec {binary} status {folder}
 ",
         name = comment(&work.name),

@@ -91,8 +91,8 @@ fn the_script_after_the_array() {
     #!/bin/bash
     # After the array of the sweep headroom, however its tasks ended (--dependency=afterany:ARRAY).
     #
-    # All shards wrote into one dataset, so there is nothing to merge. This simulates nothing: what is
-    # missing stays missing until the array is submitted again.
+    # All shards wrote into one dataset, so there is nothing to merge; its many small parts become few.
+    # This simulates nothing: what is missing stays missing until the array is submitted again.
     #SBATCH --job-name=tonight-finish
     #SBATCH --output=/lab/out/headroom/slurm/%j-finish.log
     #SBATCH --ntasks=1
@@ -107,6 +107,8 @@ fn the_script_after_the_array() {
 
     set -euo pipefail
 
+    /opt/poolsweep compact /lab/out/headroom || echo 'the parts stay as they are'
+    /opt/poolsweep summary /lab/out/headroom
     exec /opt/poolsweep status /lab/out/headroom
     "#);
 }
