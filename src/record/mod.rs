@@ -18,6 +18,7 @@
 //! [`Observations`]: crate::sim::observe::Observations
 
 mod balance;
+mod checksum;
 mod chunk;
 mod compare;
 mod dataset;

@@ -4,8 +4,9 @@
 //! table has one layout for all sweeps.
 
 use crate::record::dataset::Dataset;
+use crate::record::part::{self, Draft};
 use crate::record::schema::{StoredTable, field_metadata};
-use crate::record::{RecordError, Result, part};
+use crate::record::{RecordError, Result};
 use crate::sweep::plan::{Column, ColumnValues, Job, JobId, Point};
 use arrow::array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Float64Builder, Int32Array, Int64Array,
@@ -35,8 +36,8 @@ impl Dataset {
     ) -> Result<()> {
         let batch = batch(points, jobs, columns)?;
         let table = StoredTable::Points;
-        part::write(self.fs(), &self.points_file(), table, batch.schema(), plan_hash, [&batch])?
-            .publish()
+        let draft = Draft { table, schema: batch.schema(), plan_hash, siblings: None };
+        part::write(self.fs(), &self.points_file(), &draft, [&batch])?.file.publish()
     }
 
     /// Where the points are.

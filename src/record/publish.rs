@@ -25,11 +25,12 @@
 //! and leaves it. Files are written before the lock is taken; renames happen under it, after
 //! another look at what is there.
 
+use crate::record::checksum::{self, Siblings};
 use crate::record::chunk::{JobRows, by_id};
 use crate::record::dataset::{Dataset, Done, Publishing};
 use crate::record::fs::TempFile;
 use crate::record::index::Index;
-use crate::record::part::{self, PartName};
+use crate::record::part::{self, Draft, PartName, Written};
 use crate::record::schema::StoredTable;
 use crate::record::{RecordError, Result, TableSet, rows};
 use crate::scenario::Table;
@@ -65,6 +66,8 @@ struct Group {
 /// A part's files, written and synced.
 struct Prepared {
     files: BTreeMap<Table, TempFile>,
+    /// What those beside the jobs part are.
+    siblings: Siblings,
 }
 
 type Jobs = BTreeMap<JobId, JobRows>;
@@ -117,7 +120,10 @@ impl Dataset {
         let mut tables: TableSet = mine().flat_map(|job| job.record.tables.iter()).collect();
         kept.iter().flat_map(|k| k.keys()).for_each(|&table| tables.insert(table));
         let mut files = BTreeMap::new();
-        for table in tables.iter() {
+        let mut siblings = Siblings::default();
+        // The jobs part comes last: it vouches for the others.
+        let others = tables.iter().filter(|&table| table != Table::Jobs);
+        for table in others.chain([Table::Jobs]) {
             let mut rows = kept.as_mut().and_then(|k| k.remove(&table)).unwrap_or_default();
             if table == Table::Jobs && rows.is_empty() {
                 let records: Vec<_> = mine().map(|job| &job.record).collect();
@@ -131,10 +137,14 @@ impl Dataset {
                     rows.insert(job.id(), own);
                 }
             }
-            let file = self.write_part(plan_hash, table, &group.part, &rows)?;
-            files.insert(table, file);
+            let listed = (table == Table::Jobs).then_some(&siblings);
+            let written = self.write_part(plan_hash, table, &group.part, &rows, listed)?;
+            if table != Table::Jobs {
+                siblings.add(table.into(), written.sum);
+            }
+            files.insert(table, written.file);
         }
-        Ok(Prepared { files })
+        Ok(Prepared { files, siblings })
     }
 
     fn write_part(
@@ -143,11 +153,13 @@ impl Dataset {
         table: Table,
         part: &PartName,
         rows: &Rows,
-    ) -> Result<TempFile> {
+        siblings: Option<&Siblings>,
+    ) -> Result<Written> {
         let stored = StoredTable::from(table);
         let target = self.file(stored, part);
         let batches = rows.values().flatten();
-        part::write(self.fs(), &target, stored, stored.schema(), plan_hash, batches)
+        let draft = Draft { table: stored, schema: stored.schema(), plan_hash, siblings };
+        part::write(self.fs(), &target, &draft, batches)
     }
 
     /// Gives a part's files their names.
@@ -170,11 +182,12 @@ impl Dataset {
                 prepared = Some(self.prepare(plan_hash, group, jobs, Some(kept))?);
             }
             publishing.announce()?;
-            self.withdraw(plan_hash, group)?;
+            let coming = prepared.as_ref().map(|p| &p.siblings);
+            self.withdraw(plan_hash, group, coming)?;
         } else {
             publishing.announce()?;
         }
-        let Some(Prepared { mut files }) = prepared else { return Ok(()) };
+        let Some(Prepared { mut files, .. }) = prepared else { return Ok(()) };
         let last = files.remove(&Table::Jobs);
         let tables: TableSet = files.keys().copied().collect();
         let mut placed = Vec::new();
@@ -227,6 +240,7 @@ impl Dataset {
         let others = || claims.iter().filter(|(job, _)| !group.jobs.contains(job));
         let mut tables: TableSet = others().flat_map(|(_, claim)| claim.tables.iter()).collect();
         tables.insert(Table::Jobs);
+        let listed = self.siblings(&group.part)?;
         let mut kept = BTreeMap::new();
         for table in tables.iter() {
             let stored = StoredTable::from(table);
@@ -234,6 +248,11 @@ impl Dataset {
             if !path.exists() {
                 // Deleted by hand; `done` does not count it either.
                 continue;
+            }
+            // A damaged row must not get a new checksum.
+            let found = checksum::check(&path)?;
+            if table != Table::Jobs {
+                listed.vouch(&path, stored, &found.sum)?;
             }
             let mut rows = Rows::new();
             for batch in part::open(&path, stored, None)? {
@@ -250,8 +269,12 @@ impl Dataset {
     }
 
     /// Takes back what the jobs part says of the jobs to be replaced.
-    fn withdraw(&self, plan_hash: &str, group: &Group) -> Result<()> {
+    ///
+    /// The part then lists the files there are and those to come, since a kill may leave either.
+    fn withdraw(&self, plan_hash: &str, group: &Group, coming: Option<&Siblings>) -> Result<()> {
         let path = self.file(StoredTable::Jobs, &group.part);
+        let mut siblings = self.siblings(&group.part)?;
+        coming.into_iter().for_each(|coming| siblings.extend(coming));
         let mut rows = Rows::new();
         for batch in part::open(&path, StoredTable::Jobs, None)? {
             let batch = batch.map_err(|e| part::damaged(&path, e))?;
@@ -260,7 +283,14 @@ impl Dataset {
                 rows.entry(job).or_default().push(run);
             }
         }
-        self.write_part(plan_hash, Table::Jobs, &group.part, &rows)?.publish()
+        let listed = Some(&siblings);
+        self.write_part(plan_hash, Table::Jobs, &group.part, &rows, listed)?.file.publish()
+    }
+
+    /// What a jobs part says of the files beside it.
+    pub(super) fn siblings(&self, part: &PartName) -> Result<Siblings> {
+        let path = self.file(StoredTable::Jobs, part);
+        Siblings::read(&path, &checksum::notes(&path)?)
     }
 
     /// Removes the files of a replaced part that hold rows of nobody any more.

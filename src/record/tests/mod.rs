@@ -1,5 +1,6 @@
 //! Tests of the room as a whole, on real files: what goes in comes out, whatever fails midway.
 
+mod checksums;
 mod export;
 mod faults;
 mod folder;

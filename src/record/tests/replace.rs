@@ -1,5 +1,6 @@
 //! Jobs recorded again, and several writers on one folder.
 
+use super::checksums::all_vouched;
 use super::faults::{Fault, at_every_step, sturdy};
 use super::*;
 use crate::record::StoredTable;
@@ -88,6 +89,7 @@ fn some_jobs_again_leave_the_others_as_they_were() {
 
 /// After anything: no job lost or doubled in `jobs`, and no claim that the rows do not bear out.
 fn sound(root: &Path, jobs: &[u64]) {
+    all_vouched(root);
     let rows = glob(root, StoredTable::Jobs);
     assert_eq!(
         rows.keys().copied().collect::<Vec<_>>(),
