@@ -6,10 +6,12 @@
 pub mod exit;
 
 mod attributes;
+mod compact;
 mod completions;
 mod export;
 mod import;
 mod inspect;
+mod merge;
 mod plan;
 mod repro;
 mod results;
@@ -18,6 +20,7 @@ mod schema;
 mod summary;
 mod sweep_file;
 mod text;
+mod verify;
 
 pub use exit::{Exit, Failure};
 
@@ -47,6 +50,12 @@ enum Command {
     Inspect(inspect::InspectArgs),
     /// Run one job of a dataset again and compare its rows
     Repro(repro::ReproArgs),
+    /// Check every byte of a dataset and run a sample of its jobs again
+    Verify(verify::VerifyArgs),
+    /// Take the jobs of other datasets into one
+    Merge(merge::MergeArgs),
+    /// Put many small parts of a dataset into few large ones
+    Compact(compact::CompactArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
     /// Make a sweep file of what another program is run with
@@ -89,6 +98,9 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Run(args) => run::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
+        Command::Verify(args) => verify::run(args, out),
+        Command::Merge(args) => merge::run(args, out),
+        Command::Compact(args) => compact::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),
         Command::Schema => schema::run(out),

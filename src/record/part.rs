@@ -24,6 +24,7 @@ use parquet::schema::types::ColumnPath;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -295,6 +296,12 @@ pub(super) fn parse_id(path: &Path, word: &str) -> Result<JobId> {
 
 /// Cuts a batch into runs of rows of one job.
 pub(super) fn runs(path: &Path, batch: &RecordBatch) -> Result<Vec<(JobId, RecordBatch)>> {
+    let bounds = bounds(path, batch)?.into_iter();
+    Ok(bounds.map(|(job, rows)| (job, batch.slice(rows.start, rows.len()))).collect())
+}
+
+/// The rows of each job in a batch, job after job.
+pub(super) fn bounds(path: &Path, batch: &RecordBatch) -> Result<Vec<(JobId, Range<usize>)>> {
     let id = words(path, batch, "job_id")?;
     let mut runs = Vec::new();
     let mut start = 0;
@@ -304,7 +311,7 @@ pub(super) fn runs(path: &Path, batch: &RecordBatch) -> Result<Vec<(JobId, Recor
         while end < batch.num_rows() && id(end) == job {
             end += 1;
         }
-        runs.push((parse_id(path, job)?, batch.slice(start, end - start)));
+        runs.push((parse_id(path, job)?, start..end));
         start = end;
     }
     Ok(runs)

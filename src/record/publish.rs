@@ -26,13 +26,13 @@
 //! another look at what is there.
 
 use crate::record::checksum::{self, Siblings};
-use crate::record::chunk::{JobRows, by_id};
+use crate::record::chunk::{JobRows, by_id, job_rows};
 use crate::record::dataset::{Dataset, Done, Publishing};
 use crate::record::fs::TempFile;
 use crate::record::index::Index;
 use crate::record::part::{self, Draft, PartName, Written};
 use crate::record::schema::StoredTable;
-use crate::record::{RecordError, Result, TableSet, rows};
+use crate::record::{RecordError, Result, TableSet};
 use crate::scenario::Table;
 use crate::sweep::plan::JobId;
 use arrow::array::{ArrayRef, DictionaryArray, RecordBatch};
@@ -53,24 +53,24 @@ pub struct Published {
 
 /// Jobs of a chunk that go into one part.
 #[derive(Debug, PartialEq, Eq)]
-struct Group {
-    part: PartName,
+pub(super) struct Group {
+    pub part: PartName,
     /// Of the chunk.
-    jobs: Vec<JobId>,
+    pub jobs: Vec<JobId>,
     /// Whether the part is there.
-    replaces: bool,
+    pub replaces: bool,
     /// Whether the part has other jobs too, whose rows are kept.
-    mixed: bool,
+    pub mixed: bool,
 }
 
 /// A part's files, written and synced.
-struct Prepared {
-    files: BTreeMap<Table, TempFile>,
+pub(super) struct Prepared {
+    pub files: BTreeMap<Table, TempFile>,
     /// What those beside the jobs part are.
-    siblings: Siblings,
+    pub siblings: Siblings,
 }
 
-type Jobs = BTreeMap<JobId, JobRows>;
+pub(super) type Jobs = BTreeMap<JobId, JobRows>;
 
 impl Dataset {
     /// Writes the jobs of a chunk as one unit. Fine to call from several threads at once.
@@ -96,8 +96,8 @@ impl Dataset {
             let mut publishing = self.publishing()?;
             let now = group(&publishing.known.index, &jobs);
             if now != groups {
-                // Somebody else recorded some of the jobs meanwhile; parts only become more, so
-                // this ends.
+                // Somebody else recorded some of the jobs meanwhile, or put parts together. Both
+                // end: there are only so many jobs, and only so many parts.
                 groups = now;
                 continue;
             }
@@ -127,11 +127,11 @@ impl Dataset {
             let mut rows = kept.as_mut().and_then(|k| k.remove(&table)).unwrap_or_default();
             if table == Table::Jobs && rows.is_empty() {
                 let records: Vec<_> = mine().map(|job| &job.record).collect();
-                rows.entry(group.jobs[0]).or_default().push(rows::jobs(&records)?);
+                rows.entry(group.jobs[0]).or_default().push(job_rows(&records)?);
             } else {
                 for job in mine() {
                     let own = match table {
-                        Table::Jobs => vec![rows::jobs(&[&job.record])?],
+                        Table::Jobs => vec![job_rows(&[&job.record])?],
                         _ => job.batches.get(&table).cloned().unwrap_or_default(),
                     };
                     rows.insert(job.id(), own);
@@ -163,7 +163,7 @@ impl Dataset {
     }
 
     /// Gives a part's files their names.
-    fn place(
+    pub(super) fn place(
         &self,
         plan_hash: &str,
         publishing: &mut Publishing<'_>,
@@ -279,7 +279,11 @@ impl Dataset {
         for batch in part::open(&path, StoredTable::Jobs, None)? {
             let batch = batch.map_err(|e| part::damaged(&path, e))?;
             for (job, run) in part::runs(&path, &batch)? {
-                let run = if group.jobs.contains(&job) { unclaimed(&run)? } else { run };
+                let run = if group.jobs.contains(&job) {
+                    claiming(&run, TableSet::default())?
+                } else {
+                    run
+                };
                 rows.entry(job).or_default().push(run);
             }
         }
@@ -327,14 +331,15 @@ fn group(index: &Index, jobs: &Jobs) -> Vec<Group> {
     by_part.into_iter().map(group).collect()
 }
 
-/// Rows of `jobs` that claim no table.
-fn unclaimed(rows: &RecordBatch) -> Result<RecordBatch> {
+/// Rows of `jobs` that claim these tables and no other.
+pub(super) fn claiming(rows: &RecordBatch, tables: TableSet) -> Result<RecordBatch> {
     let refused = |source| RecordError::Rows { table: StoredTable::Jobs.name(), source };
     let place = rows.schema().index_of("tables").map_err(refused)?;
-    let nothing: DictionaryArray<Int32Type> =
-        std::iter::repeat_n(Some(""), rows.num_rows()).collect();
+    let list = tables.to_list();
+    let lists: DictionaryArray<Int32Type> =
+        std::iter::repeat_n(Some(list.as_str()), rows.num_rows()).collect();
     let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
-    columns[place] = Arc::new(nothing);
+    columns[place] = Arc::new(lists);
     RecordBatch::try_new(StoredTable::Jobs.schema(), columns).map_err(refused)
 }
 
