@@ -214,18 +214,18 @@ impl Dataset {
         Ok(())
     }
 
-    /// Puts files in the place of others, after telling everybody.
+    /// Puts files in the place of others and tells everybody.
     fn switch(
         &self,
         publishing: &mut Publishing<'_>,
         old: &[PathBuf],
         new: Vec<TempFile>,
     ) -> Result<()> {
-        publishing.known.count = publishing.lock.raise_compacted()?;
-        switch::switch(self.fs(), self.path(), old, new).inspect_err(|_| {
-            // Whatever was reached: look again.
-            publishing.known.count = None;
-        })
+        // Should it fail midway, look again next time.
+        publishing.known.count = None;
+        switch::switch(self.fs(), self.path(), &mut publishing.lock, old, new)?;
+        publishing.known.count = publishing.lock.count()?;
+        Ok(())
     }
 
     /// Puts the files of `timings` or `provenance` together.

@@ -272,7 +272,7 @@ impl Dataset {
         // A panic while publishing leaves what a kill leaves; the index is only ever added to.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lock = Lock::take(&self.root)?;
-        if switch::roll_forward(self.fs.as_ref(), &self.root)? {
+        if switch::roll_forward(self.fs.as_ref(), &self.root, &mut lock)? {
             known.count = None;
         }
         let count = lock.count()?;

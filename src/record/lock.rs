@@ -65,7 +65,7 @@ impl Lock {
         self.write(published.wrapping_add(1), compacted).map(Some)
     }
 
-    /// Raises both counters; to be called before parts are put together.
+    /// Raises both counters; to be called while the manifest is there, before the first removal.
     pub fn raise_compacted(&mut self) -> Result<Option<u64>> {
         let (published, compacted) = self.counters()?;
         self.write(published.wrapping_add(1), compacted.wrapping_add(1)).map(Some)

@@ -5,14 +5,16 @@
 //!
 //! 1. a manifest is written: which files go, which take their names; from here on there is no way
 //!    back, only forward;
-//! 2. the old files are removed, jobs parts first;
-//! 3. the new files get their names, the jobs part last;
-//! 4. the manifest is removed.
+//! 2. the counter of the lock file is raised: whoever looked before looks again;
+//! 3. the old files are removed, jobs parts first;
+//! 4. the new files get their names, the jobs part last;
+//! 5. the manifest is removed.
 //!
 //! For the milliseconds in between, rows are missing, never double. Whoever takes the lock and
-//! finds a manifest knows that its writer died, and does what is left of steps 2 to 4.
+//! finds a manifest knows that its writer died, and does what is left of steps 2 to 5.
 
 use crate::record::fs::{self, Fs, TempFile, folder_of};
+use crate::record::lock::Lock;
 use crate::record::part::damaged;
 use crate::record::{RecordError, Result};
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,7 @@ struct Manifest {
 pub(super) fn switch(
     fs: &Arc<dyn Fs>,
     root: &Path,
+    lock: &mut Lock,
     old: &[PathBuf],
     new: Vec<TempFile>,
 ) -> Result<()> {
@@ -63,7 +66,7 @@ pub(super) fn switch(
         new.into_iter().try_for_each(TempFile::keep)?;
     }
     written?;
-    roll_forward(fs.as_ref(), root).map(drop)
+    roll_forward(fs.as_ref(), root, lock).map(drop)
 }
 
 /// Ends what a manifest says, if there is one; the lock is held. Whether there was.
@@ -71,7 +74,7 @@ pub(super) fn switch(
 /// # Errors
 ///
 /// What the disk refuses; a manifest that is none, or whose files are gone.
-pub(super) fn roll_forward(fs: &dyn Fs, root: &Path) -> Result<bool> {
+pub(super) fn roll_forward(fs: &dyn Fs, root: &Path, lock: &mut Lock) -> Result<bool> {
     let path = root.join(MANIFEST);
     let text = match std::fs::read(&path) {
         Ok(text) => text,
@@ -79,6 +82,9 @@ pub(super) fn roll_forward(fs: &dyn Fs, root: &Path) -> Result<bool> {
         Err(source) => return Err(RecordError::io("read", path)(source)),
     };
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|e| damaged(&path, e))?;
+    // While the manifest is there and everything else is as it was: a reader who looked before
+    // sees that the count is another, one who looks from now on sees the manifest.
+    lock.raise_compacted()?;
     let mut folders = BTreeSet::new();
     for old in &manifest.remove {
         let old = root.join(old);

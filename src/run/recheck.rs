@@ -107,18 +107,4 @@ fn run(simulator: &Simulator, row: &JobRow) -> Result<JobRows, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sample_follows_from_seed_and_jobs_alone() {
-        let jobs: BTreeMap<_, _> = (0..100).map(|job| (JobId(job), "p".to_owned())).collect();
-        let drawn = sample(&jobs, 10, 7);
-        assert_eq!(drawn.len(), 10);
-        assert_eq!(drawn, sample(&jobs, 10, 7));
-        assert_ne!(drawn, sample(&jobs, 10, 8));
-        let few = jobs.clone().into_iter().take(3).collect();
-        assert_eq!(sample(&few, 10, 7), few);
-        assert!(sample(&jobs, 0, 7).is_empty());
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeSet;
 
 /// What a plain glob over a table's folder sees: times by job (0 for tables without).
-fn glob(root: &Path, table: StoredTable) -> BTreeMap<JobId, Vec<i64>> {
+pub(super) fn glob(root: &Path, table: StoredTable) -> BTreeMap<JobId, Vec<i64>> {
     let mut seen: BTreeMap<JobId, Vec<i64>> = BTreeMap::new();
     let Ok(entries) = fs::read_dir(root.join(table.name())) else { return seen };
     for entry in entries {

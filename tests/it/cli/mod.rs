@@ -4,6 +4,7 @@ mod errors;
 mod import;
 mod results;
 mod signals;
+mod trust;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
