@@ -6,12 +6,14 @@
 pub mod exit;
 
 mod attributes;
+mod compact;
 mod completions;
 mod execute;
 mod export;
 mod import;
 mod inspect;
 mod k8s;
+mod merge;
 mod plan;
 mod repro;
 mod results;
@@ -24,6 +26,7 @@ mod status;
 mod summary;
 mod sweep_file;
 mod text;
+mod verify;
 mod watch;
 
 pub use exit::{Exit, Failure};
@@ -60,6 +63,12 @@ enum Command {
     Inspect(inspect::InspectArgs),
     /// Run one job of a dataset again and compare its rows
     Repro(repro::ReproArgs),
+    /// Check every byte of a dataset and run a sample of its jobs again
+    Verify(verify::VerifyArgs),
+    /// Take the jobs of other datasets into one
+    Merge(merge::MergeArgs),
+    /// Put many small parts of a dataset into few large ones
+    Compact(compact::CompactArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
     /// Make a sweep file of what another program is run with
@@ -109,6 +118,9 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
+        Command::Verify(args) => verify::run(args, out),
+        Command::Merge(args) => merge::run(args, out),
+        Command::Compact(args) => compact::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),
         Command::Slurm(args) => slurm::run(args, out),

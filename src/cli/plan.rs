@@ -83,7 +83,7 @@ pub fn freeze(dataset: &Dataset, plan: &Plan) -> Result<Option<String>, Failure>
     if before.as_deref() == Some(json.as_bytes()) && dataset.has_points() {
         return Ok(None);
     }
-    let planned = dataset.planned()?;
+    let planned = dataset.planned()?.unwrap_or_default();
     if let Some((sweep, others)) = plan.files.split_first() {
         dataset.write_sources(sweep, others)?;
     }

@@ -106,6 +106,19 @@ impl TempFile {
         &self.target
     }
 
+    /// The name it has until then.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Seals it and leaves it where it is, under its temporary name.
+    pub fn keep(mut self) -> Result<()> {
+        self.seal()?;
+        // Nothing is left for drop to remove.
+        self.temporary = PathBuf::new();
+        Ok(())
+    }
+
     /// Ends writing: the bytes are on the disk, the name is not there yet.
     pub fn seal(&mut self) -> Result<()> {
         if let Some(mut file) = self.file.take() {
@@ -206,7 +219,7 @@ static OWNER: LazyLock<String> = LazyLock::new(|| {
     format!("{}-{}-{:x}", *HOST, std::process::id(), now.as_nanos() as u64)
 });
 
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     // A bare name has the empty path above it.
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

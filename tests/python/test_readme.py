@@ -22,6 +22,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 def lasting(text):
     """What does not depend on the machine: no times a run took, no blanks at line ends."""
     text = re.sub(r"(?m)^((?:time|shard) .* now in )[^,]*,", r"\1…,", text)
+    text = re.sub(r"(?m)^(sound: .* parts?, )\d+ bytes", r"\1… bytes", text)
     return [line.rstrip() for line in text.strip("\n").splitlines()]
 
 

@@ -7,6 +7,7 @@ mod import;
 mod results;
 mod signals;
 mod slurm;
+mod trust;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
