@@ -4,7 +4,7 @@ Each draws into `ax`, or into a figure of its own, and returns the axes. All num
 `stats` and `dataset`; nothing is computed here but positions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 
 import matplotlib.pyplot as plt
@@ -30,12 +30,16 @@ def heat_map(
     where: Mapping[str, object] | None = None,
     over: Sequence[str] = (),
     log: bool = False,
+    limits: tuple[float, float] | None = None,
+    show: Callable[[float], str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """A measure (a column of `jobs`) over two axes, aggregated over repetitions by `how`.
 
-    Every cell shows its value; one without any job that is `ok` (excluded, infeasible, not run) is
-    hatched. `log` colours by order of magnitude, with zeros at the lower end. Raises `Ambiguous` if
+    Every cell shows its value, as `show` writes it (else in human units); one without any job that is
+    `ok` (excluded, infeasible, not run) is hatched. `log` colours by order of magnitude, with zeros at
+    the lower end; `limits` are the values of the darkest and lightest colour, for several maps to
+    share. Raises `Ambiguous` if
     a third axis varies: see `aggregate` for `where` and `over`.
     """
     rows = aggregate(dataset, [x, y], measure, how, where, over)
@@ -48,11 +52,13 @@ def heat_map(
     unit = dataset.unit(measure)
     numbers = [v for v in cells.values() if v is not None]
     above = [v for v in numbers if v > 0]
+    low, high = limits or (min(above if log and above else numbers, default=0), max(numbers, default=1))
     norm: Normalize
     if log and above:
-        norm = LogNorm(min(above), max(max(above), min(above) * 1.0001))
+        # A single value is the lightest, zero the darkest.
+        norm = LogNorm(low if 0 < low < high else high / 10, high, clip=True)
     else:
-        norm = Normalize(min(numbers, default=0), max(numbers, default=1))
+        norm = Normalize(low, high if high > low else low + 1, clip=True)
     colours = plt.get_cmap(MAP)
     with styled():
         ax = ax or plt.subplots(figsize=(1.9 + 0.95 * len(columns), 1.7 + 0.55 * len(lines)))[1]
@@ -67,7 +73,7 @@ def heat_map(
                 shade = colours(0.0 if log and value <= 0 else float(norm(value)))
                 ax.add_patch(Rectangle(corner, 1, 1, fc=shade, ec="white", lw=1))
                 dark = 0.299 * shade[0] + 0.587 * shade[1] + 0.114 * shade[2] < 0.5
-                text = human(value, unit, 3)
+                text = show(value) if show else human(value, unit, 3)
                 ax.text(i, j, text, ha="center", va="center", color="white" if dark else "black")
         ax.set_xlim(-0.5, len(columns) - 0.5)
         ax.set_ylim(-0.5, len(lines) - 0.5)
@@ -207,16 +213,22 @@ def loss_plot(
         raise Ambiguous(f"{by} has {len(values)} values: choose {len(MARKERS)} of them with where")
     with styled():
         ax = ax or plt.subplots()[1]
-        for value, colour, marker in zip(values, COLOURS, MARKERS):
+        places = shares[x].unique().sort()
+        # Beside each other, so that bars at one place are told apart.
+        gap = 0.006 * (places.max() - places.min())
+        for nth, (value, colour, marker) in enumerate(zip(values, COLOURS, MARKERS)):
             own = shares if by is None else shares.filter(pl.col(by).eq_missing(pl.lit(value)))
             share = own["share"]
             errors = [(share - own["low"]).to_list(), (own["high"] - share).to_list()]
             text = None if by is None else human(value, dataset.axis(by).unit)
-            ax.errorbar(own[x], share, yerr=errors, color=colour, marker=marker, capsize=3, label=text)
+            at = own[x] + gap * (nth - (len(values) - 1) / 2)
+            ax.errorbar(at, share, yerr=errors, color=colour, marker=marker, capsize=3, label=text)
         ax.set_ylim(-0.03, 1.03)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         tries = _range(shares["repetitions"])
         ax.set_ylabel(f"repetitions with loss\n({tries} each, {confidence:.0%} interval)")
+        if len(places) <= 12:
+            ax.set_xticks(places)
         in_units(ax, "x", dataset.axis(x).unit, x)
         if by is not None:
             ax.legend(title=by)
