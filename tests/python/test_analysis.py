@@ -108,7 +108,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(data):
     refused(lambda: data.axis("HeadroomPerPort"), "HeadroomPerPort", "did you mean 'HeadRoomPer")
     refused(lambda: data.axis("delay"), "did you mean 'topology.delay'")
     refused(lambda: data.results(where={"topology.dely": 1}), "did you mean 'topology.delay'")
-    refused(lambda: data.results(status="fine"), "no status", "infeasible")
+    refused(lambda: data.results(status="good"), "no status", "quarantined")
     refused(lambda: data.table("port_buffer"), "did you mean 'port_buffers'")
     refused(lambda: data.table("load_balancing"), "no recorded table")
     refused(lambda: data.unit("drop"), "did you mean 'drops'")
