@@ -32,6 +32,7 @@ def heat_map(
     log: bool = False,
     limits: tuple[float, float] | None = None,
     show: Callable[[float], str] | None = None,
+    title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """A measure (a column of `jobs`) over two axes, aggregated over repetitions by `how`.
@@ -52,12 +53,13 @@ def heat_map(
     unit = dataset.unit(measure)
     numbers = [v for v in cells.values() if v is not None]
     above = [v for v in numbers if v > 0]
-    low, high = limits or (min(above if log and above else numbers, default=0), max(numbers, default=1))
     norm: Normalize
     if log and above:
-        # A single value is the lightest, zero the darkest.
-        norm = LogNorm(low if 0 < low < high else high / 10, high, clip=True)
+        # Ten times below the least, so that the least is told from zero.
+        low, high = limits or (min(above) / 10, max(above))
+        norm = LogNorm(low, high, clip=True)
     else:
+        low, high = limits or (min(numbers, default=0), max(numbers, default=1))
         norm = Normalize(low, high if high > low else low + 1, clip=True)
     colours = plt.get_cmap(MAP)
     with styled():
@@ -86,7 +88,7 @@ def heat_map(
         ax.set_ylabel(y)
         # Which aggregate matters only where there is more than one job to merge.
         merged = f", {how} of {_range(rows['jobs'])} jobs a cell" if rows["jobs"].max() > 1 else ""
-        ax.set_title(f"{measure}{merged}")
+        ax.set_title(title or f"{measure}{merged}", loc="left")
     return ax
 
 
