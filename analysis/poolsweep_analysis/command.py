@@ -30,8 +30,8 @@ def command() -> str:
 def poolsweep(*arguments: object, codes: tuple[int, ...] = (0, 6)) -> str:
     """Runs a command to its end and returns what it printed.
 
-    Raises `CommandFailed` with the command's words if the exit code is none of `codes`. Code 6 is no
-    failure unless you say so: the jobs that failed are rows of the dataset.
+    Raises `CommandFailed` with the command's words if the exit code is none of `codes`. Code 6 is
+    no failure unless you say so: the jobs that failed are rows of the dataset.
     """
     words = [command(), *map(str, arguments)]
     done = subprocess.run(words, capture_output=True, text=True)

@@ -104,7 +104,9 @@ class Dataset:
     @property
     def tables(self) -> list[str]:
         """Tables with at least one finished part, `points` first."""
-        there = [p.name for p in self.path.iterdir() if p.is_dir() and any(p.glob("part-*.parquet"))]
+        there = [
+            p.name for p in self.path.iterdir() if p.is_dir() and any(p.glob("part-*.parquet"))
+        ]
         return ["points", *sorted(there)]
 
     def parts(self, table: str) -> list[Path]:
@@ -204,8 +206,8 @@ class Dataset:
         """`points` with their jobs: axes, derived values and the columns of `jobs` in one row.
 
         Points that are excluded, or whose job is not finished, are left out. Points that share a
-        job have a row each. `status` filters (`None`: every finished job), `where` keeps the rows in
-        which these axes have these values (a list: one of them; `None`: no value).
+        job have a row each. `status` filters (`None`: every finished job), `where` keeps the rows
+        in which these axes have these values (a list: one of them; `None`: no value).
 
         Rows are in the order of the sweep. The columns of `jobs` that `points` has too are those of
         `points`.
@@ -225,9 +227,9 @@ class Dataset:
     ) -> pl.LazyFrame:
         """A table of intervals, flows or drops with the axes of its job in front.
 
-        A row for every point of the job: where two points share one (`results` shows it), a sum over
-        all rows counts it twice, a sum by axes does not. An interval in which nothing was held or
-        changed has no row, unless `record.zeros` asked for it.
+        A row for every point of the job: where two points share one (`results` shows it), a sum
+        over all rows counts it twice, a sum by axes does not. An interval in which nothing was held
+        or changed has no row, unless `record.zeros` asked for it.
         """
         rows = self.table(table)
         keep = self.jobs(status).select("job_id")
@@ -297,16 +299,14 @@ class Dataset:
             elif isinstance(value, list | tuple | set):
                 conditions.append(pl.col(name).is_in(list(value)))
             else:
-                conditions.append(pl.col(name) == value)
+                conditions.append(pl.col(name).eq(value))
         return conditions
 
 
 def _column(field: pa.Field) -> Column:
     notes = field.metadata or {}
     unit, description = notes.get(b"unit"), notes.get(b"description")
-    return Column(
-        field.name, unit and unit.decode(), description and description.decode()
-    )
+    return Column(field.name, unit and unit.decode(), description and description.decode())
 
 
 def _with_status(jobs: pl.LazyFrame, status: str | Sequence[str] | None) -> pl.LazyFrame:

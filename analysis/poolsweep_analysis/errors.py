@@ -34,7 +34,7 @@ class UnknownName(DatasetError):
 
 
 class Ambiguous(DatasetError):
-    """One figure or number was asked for, and the data holds several: say which, or how to merge."""
+    """One number was asked for and the data holds several: say which, or how to merge them."""
 
 
 class CommandFailed(DatasetError):

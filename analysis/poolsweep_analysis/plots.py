@@ -37,18 +37,20 @@ def heat_map(
 ) -> Axes:
     """A measure (a column of `jobs`) over two axes, aggregated over repetitions by `how`.
 
-    Every cell shows its value, as `show` writes it (else in human units); one without any job that is
-    `ok` (excluded, infeasible, not run) is hatched. `log` colours by order of magnitude, with zeros at
-    the lower end; `limits` are the values of the darkest and lightest colour, for several maps to
-    share. Raises `Ambiguous` if
-    a third axis varies: see `aggregate` for `where` and `over`.
+    Every cell shows its value, as `show` writes it (else in human units); one without any job that
+    is `ok` (excluded, infeasible, not run) is hatched. `log` colours by order of magnitude, with
+    zeros at the lower end; `limits` are the values of the darkest and lightest colour, for several
+    maps to share. Raises `Ambiguous` if a third axis varies: see `aggregate` for `where` and
+    `over`.
     """
     rows = aggregate(dataset, [x, y], measure, how, where, over)
     # All values asked for, also those without a result.
     asked = dataset.points().filter(dataset.conditions(where or {})).select(x, y).collect()
     columns, lines = _values(asked, x), _values(asked, y)
     if rows.is_empty():
-        raise NothingYet(f"no point of {dataset.path} with a job that is ok matches: nothing to draw")
+        raise NothingYet(
+            f"no point of {dataset.path} with a job that is ok matches: nothing to draw"
+        )
     cells = {(a, b): v for a, b, v in rows.select(x, y, measure).iter_rows()}
     unit = dataset.unit(measure)
     numbers = [v for v in cells.values() if v is not None]
@@ -87,7 +89,7 @@ def heat_map(
         ax.set_xlabel(x)
         ax.set_ylabel(y)
         # Which aggregate matters only where there is more than one job to merge.
-        merged = f", {how} of {_range(rows['jobs'])} jobs a cell" if rows["jobs"].max() > 1 else ""
+        merged = f", {how} of {_range(rows['jobs'])} jobs a cell" if max(rows["jobs"]) > 1 else ""
         ax.set_title(title or f"{measure}{merged}", loc="left")
     return ax
 
@@ -105,9 +107,9 @@ def timeline(
 
     `jobs` are job ids, or labels with their job ids. `buffer` is a `buff_id` of `port_buffers`.
     `pool`, `node` and `port` choose where several have rows; left out, the one with the largest
-    occupancy is taken, for each job, and named in the legend. A line is the mean of each interval, the
-    shade reaches from its least to its largest value. Jobs with unequal thresholds have them drawn in
-    the colour of the job.
+    occupancy is taken, for each job, and named in the legend. A line is the mean of each interval,
+    the shade reaches from its least to its largest value. Jobs with unequal thresholds have them
+    drawn in the colour of the job.
     """
     labels = dict(jobs) if isinstance(jobs, Mapping) else {job: job for job in jobs}
     rows = dataset.table("port_buffers").filter(pl.col("job_id").is_in(list(labels.values())))
@@ -135,8 +137,9 @@ def timeline(
                 text = f"{label}: node {top['node_id']} port {top['ifid']} pool {top['pool_num']}"
             ends, mean, low, high = _steps(dataset, job, own)
             ax.stairs(mean, ends, color=colour, label=text, baseline=None, lw=1.8)
-            ax.fill_between(ends, [*low, low[-1]], [*high, high[-1]], step="post", color=colour,
-                            alpha=0.2, lw=0)
+            ax.fill_between(
+                ends, [*low, low[-1]], [*high, high[-1]], step="post", color=colour, alpha=0.2, lw=0
+            )
             levels[colour] = thresholds(scenario, buffer)
         alike = all(level == next(iter(levels.values())) for level in levels.values())
         for colour, level in list(levels.items())[: 1 if alike else None]:
@@ -181,13 +184,16 @@ def frontier_plot(
     with styled():
         ax = ax or plt.subplots()[1]
         ax.scatter(rows[x], rows[y], color=GREY, alpha=0.5, s=28, label="all points", lw=0)
-        ax.plot(best[x], best[y], color=COLOURS[0], marker="o", label="no other point is better in both")
+        ax.plot(
+            best[x], best[y], color=COLOURS[0], marker="o", label="no other point is better in both"
+        )
         if label is not None:
             unit = dataset.axis(label).unit
             for row in best.iter_rows(named=True):
                 text = human(row[label], unit)
-                ax.annotate(text, (row[x], row[y]), xytext=(6, -12), textcoords="offset points",
-                            fontsize=9)
+                ax.annotate(
+                    text, (row[x], row[y]), xytext=(6, -12), textcoords="offset points", fontsize=9
+                )
         ax.margins(0.08)
         in_units(ax, "x", dataset.unit(x), f"{x}, {_wanted(x_best)}")
         in_units(ax, "y", dataset.unit(y), f"{y}, {_wanted(y_best)}")
@@ -209,15 +215,17 @@ def loss_plot(
     """
     shares = loss_share(dataset, [x] if by is None else [x, by], where, confidence)
     if shares.is_empty():
-        raise NothingYet(f"no point of {dataset.path} with a job that is ok matches: nothing to draw")
+        raise NothingYet(
+            f"no point of {dataset.path} with a job that is ok matches: nothing to draw"
+        )
     values = [None] if by is None else _values(shares, by)
     if len(values) > len(MARKERS):
         raise Ambiguous(f"{by} has {len(values)} values: choose {len(MARKERS)} of them with where")
     with styled():
         ax = ax or plt.subplots()[1]
-        places = shares[x].unique().sort()
+        places = shares[x].unique().sort().to_list()
         # Beside each other, so that bars at one place are told apart.
-        gap = 0.006 * (places.max() - places.min())
+        gap = 0.006 * (places[-1] - places[0])
         for nth, (value, colour, marker) in enumerate(zip(values, COLOURS, MARKERS)):
             own = shares if by is None else shares.filter(pl.col(by).eq_missing(pl.lit(value)))
             share = own["share"]
@@ -249,7 +257,11 @@ def _steps(
 ) -> tuple[list[int], list[float], list[int], list[int]]:
     """Edges of all intervals from 0 to the end, and mean, least and largest value in each."""
     length, end = (
-        dataset.jobs().filter(pl.col("job_id") == job).select("interval_ps", "end_ps").collect().row(0)
+        dataset.jobs()
+        .filter(pl.col("job_id") == job)
+        .select("interval_ps", "end_ps")
+        .collect()
+        .row(0)
     )
     ends = [*range(length, end, length), end]
     seen = {row["sim_time_ps"]: row for row in rows.iter_rows(named=True)}
@@ -262,8 +274,8 @@ def _steps(
 
 
 def _range(numbers: pl.Series) -> str:
-    low, high = numbers.min(), numbers.max()
-    return f"{low}" if low == high else f"{low} to {high}"
+    least, most = min(numbers), max(numbers)
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _wanted(best: Best) -> str:

@@ -55,7 +55,9 @@ def loss_share(
         for hits, tries in counts.select("with_loss", "repetitions").iter_rows()
     ]
     return counts.with_columns(
-        pl.Series("share", [h / t for h, t in counts.select("with_loss", "repetitions").iter_rows()]),
+        pl.Series(
+            "share", [h / t for h, t in counts.select("with_loss", "repetitions").iter_rows()]
+        ),
         pl.Series("low", [low for low, _ in bounds], pl.Float64),
         pl.Series("high", [high for _, high in bounds], pl.Float64),
     )
@@ -71,8 +73,8 @@ def aggregate(
 ) -> pl.DataFrame:
     """A measure (a column of `jobs`) by axes, over repetitions, and over the axes named in `over`.
 
-    Columns: `by`, the measure, and `jobs`, how many went into it. Raises `Ambiguous` if another axis
-    varies: fix it with `where`, or name it in `over` if it is to be merged too.
+    Columns: `by`, the measure, and `jobs`, how many went into it. Raises `Ambiguous` if another
+    axis varies: fix it with `where`, or name it in `over` if it is to be merged too.
     """
     if how not in AGGREGATES:
         raise UnknownName("aggregate", how, AGGREGATES)
@@ -84,17 +86,19 @@ def aggregate(
 def frontier(
     rows: pl.DataFrame, x: str, y: str, x_best: Best = "min", y_best: Best = "max"
 ) -> pl.DataFrame:
-    """The Pareto points of two measures: rows that no other row beats in one and equals in the other.
+    """The Pareto points of two measures: rows that no other row beats in one and equals in the
+    other.
 
-    Ordered by `x`, the best first. Rows that tie in both are all there; rows without a value are not.
+    Ordered by `x`, the best first. Rows that tie in both are all there; rows without a value are
+    not.
     """
     for name in (x, y):
         if name not in rows.columns:
             raise UnknownName("column", name, rows.columns)
     there = rows.filter(pl.col(x).is_not_null() & pl.col(y).is_not_null())
     ordered = there.sort([x, y], descending=[x_best == "max", y_best == "max"], maintain_order=True)
-    # Going from the best x, a row is on the frontier if it is the best of its x and better in y than
-    # all rows of better x.
+    # Going from the best x, a row is on the frontier if it is the best of its x and better in y
+    # than all rows of better x.
     kept: list[int] = []
     best: float | None = None
     at: tuple[object, object] | None = None
@@ -125,7 +129,9 @@ def one_point_each(
         if name not in known:
             raise UnknownName("column of jobs", name, known)
     others = [a.name for a in dataset.axes.values() if a.name not in {*by, *over} and not a.derived]
-    rows = dataset.results(where=where).select(*by, *over, *others, "repetition", *measures).collect()
+    rows = (
+        dataset.results(where=where).select(*by, *over, *others, "repetition", *measures).collect()
+    )
     if others and rows.height:
         # Lists and words count alike.
         varied = rows.group_by(by).agg(pl.col(others).cast(pl.String, strict=False).n_unique())

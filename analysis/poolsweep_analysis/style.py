@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib as mpl
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
@@ -16,7 +18,7 @@ GREY = "#666666"
 MAP = "cividis"
 """The colour map of heat maps: ordered by lightness, so that it also prints in grey."""
 
-_SETTINGS = {
+_SETTINGS: Any = {
     "figure.figsize": (8.0, 4.5),
     "figure.dpi": 110,
     "figure.constrained_layout.use": True,
@@ -29,7 +31,7 @@ _SETTINGS = {
     "grid.alpha": 0.3,
     "lines.linewidth": 1.8,
     "legend.frameon": False,
-    "axes.prop_cycle": mpl.cycler(color=COLOURS),
+    "axes.prop_cycle": cycler(color=COLOURS),
 }
 
 

@@ -39,10 +39,11 @@ def scale(unit: str | None, largest: float) -> Scale:
 
 
 def human(value: object, unit: str | None = None, digits: int = 4) -> str:
-    """A value as people say it: `human(52_000, "B")` is `52KB`, `human(1_500_000, "ps")` is `1.5us`.
+    """A value as people say it: `human(52_000, "B")` is `52KB`, `human(1_500_000, "ps")` is
+    `1.5us`.
 
-    `unit` is the base unit (B, ps, us, bit/s, %, 1). Words stay as they are, `None` is `-`, and of what
-    is no whole number `digits` significant digits are shown.
+    `unit` is the base unit (B, ps, us, bit/s, %, 1). Words stay as they are, `None` is `-`, and of
+    what is no whole number `digits` significant digits are shown.
     """
     if value is None:
         return "-"

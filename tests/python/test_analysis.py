@@ -13,7 +13,7 @@ from conftest import BINARY, ROOT, SWEEPS, poolsweep
 matplotlib.use("Agg")
 sys.path.insert(0, str(ROOT / "analysis"))
 
-import poolsweep_analysis as pa  # noqa: E402
+import poolsweep_analysis as pa
 
 POINTS, EXCLUDED, INFEASIBLE = 24, 6, 3
 
@@ -144,7 +144,10 @@ def test_points_that_share_a_job_have_a_row_each(shared):
 
 def test_intervals_agree_with_the_columns_of_jobs(data):
     drops = (
-        data.intervals("drops").group_by("job_id").agg(packets=pl.col("ivl_packets").sum()).collect()
+        data.intervals("drops")
+        .group_by("job_id")
+        .agg(packets=pl.col("ivl_packets").sum())
+        .collect()
     )
     jobs = data.jobs("ok").filter(pl.col("drops") > 0).select("job_id", "drops").collect()
     assert drops.height == jobs.height > 0
@@ -171,7 +174,10 @@ def test_duckdb_and_pandas_see_what_polars_sees(data):
     polars = data.results(status=None).select("job_id", "HeadRoomPerPortLimit", "drops").collect()
     sql = "SELECT job_id, HeadRoomPerPortLimit, drops FROM results"
     duck = data.duckdb().sql(sql).pl()
-    texts = [frame.with_columns(pl.col("job_id").cast(pl.String)).sort("job_id") for frame in (polars, duck)]
+    texts = [
+        frame.with_columns(pl.col("job_id").cast(pl.String)).sort("job_id")
+        for frame in (polars, duck)
+    ]
     assert texts[0].equals(texts[1])
     pandas = polars.to_pandas()
     assert len(pandas) == polars.height
@@ -182,7 +188,9 @@ def test_timings_have_one_row_a_job(small, tmp_path):
     folder = shutil.copytree(small, tmp_path / "data")
     before = pa.open_dataset(folder).timings().collect()
     # Another interval: every job that ran is simulated again.
-    poolsweep("run", "--quiet", SWEEPS / "small.yaml", "--out", folder, "--set", "record.interval=20us")
+    poolsweep(
+        "run", "--quiet", SWEEPS / "small.yaml", "--out", folder, "--set", "record.interval=20us"
+    )
     data = pa.open_dataset(folder)
     assert data.table("timings").collect().height > before.height
     after = data.timings().collect()
@@ -198,11 +206,12 @@ def test_units_are_written_as_people_say_them():
         (52_000, "B"): "52KB", (20_500, "B"): "20.5KB", (15_982_720, "B"): "15.98MB", (0, "B"): "0B",
         (999_999, "B"): "1MB", (-3_000, "B"): "-3KB", (1_500_000, "ps"): "1.5us",
         (400 * 10**9, "bit/s"): "400Gbps", (1_600 * 10**9, "bit/s"): "1.6Tbps", (65.5, "us"): "65.5us",
-        (12.5, "%"): "12.5%", (8_832, "1"): "8,832", (8_832.0, "1"): "8,832", (0.125, "1"): "0.125",
+        (12.5, "%"): "12.5%", (8_832, "1"): "8,832", (0.125, "1"): "0.125",
         (None, "B"): "-", (True, None): "true", ("held", None): "held", (float("inf"), "B"): "inf",
     }  # fmt: skip
     for (value, unit), text in said.items():
         assert pa.human(value, unit) == text, (value, unit)
+    assert pa.human(8_832.0, "1") == "8,832"  # a mean of counts
     assert pa.scale("B", 3_000_000) == pa.Scale(1e6, "MB")
     assert pa.scale("B", 0).name == "B" and pa.scale("1", 10).name == ""
     assert pa.scale("ps", 2e9).label("time") == "time (ms)"
@@ -224,7 +233,9 @@ def test_wilson_is_the_published_interval():
 
 
 def test_loss_shares_count_repetitions(data, shared):
-    lost = pa.loss_share(data, ["HeadRoomPerPortLimit", "topology.delay"], where={"scenario": "lossless"})
+    lost = pa.loss_share(
+        data, ["HeadRoomPerPortLimit", "topology.delay"], where={"scenario": "lossless"}
+    )
     jobs = data.results(where={"scenario": "lossless"}).select("drops").collect()
     assert lost["with_loss"].sum() == (jobs["drops"] > 0).sum() > 0
     assert lost["repetitions"].to_list() == [1] * jobs.height
@@ -283,7 +294,9 @@ def labels(ticks):
 
 
 def test_a_heat_map_shows_each_value_and_hatches_what_has_none(data):
-    ax = pa.heat_map(data, "HeadRoomPerPortLimit", "topology.delay", "drops", where={"scenario": "lossless"})
+    ax = pa.heat_map(
+        data, "HeadRoomPerPortLimit", "topology.delay", "drops", where={"scenario": "lossless"}
+    )
     assert labels(ax.get_xticklabels()) == ["8KB", "16KB", "64KB", "900KB"]
     assert labels(ax.get_yticklabels()) == ["500ns", "1us"]
     # 8 cells: two are excluded, one does not fit in the buffer.
@@ -293,7 +306,9 @@ def test_a_heat_map_shows_each_value_and_hatches_what_has_none(data):
     assert sorted(texts(ax)) == sorted(pa.human(n, "1", 3) for n in drops)
     assert ax.get_xlabel() == "HeadRoomPerPortLimit" and ax.get_title(loc="left") == "drops"
     with pytest.raises(pa.NothingYet, match="nothing to draw"):
-        pa.heat_map(data, "HeadRoomPerPortLimit", "topology.delay", "drops", where={"scenario": "none"})
+        pa.heat_map(
+            data, "HeadRoomPerPortLimit", "topology.delay", "drops", where={"scenario": "none"}
+        )
 
 
 def test_a_heat_map_names_its_aggregate(shared):
@@ -302,7 +317,11 @@ def test_a_heat_map_names_its_aggregate(shared):
 
 
 def test_a_timeline_draws_the_thresholds_of_its_scenario(data):
-    where = {"scenario": "lossless", "HeadRoomPerPortLimit": [8_000, 16_000], "topology.delay": 500_000}
+    where = {
+        "scenario": "lossless",
+        "HeadRoomPerPortLimit": [8_000, 16_000],
+        "topology.delay": 500_000,
+    }
     found = data.results(where=where).select("HeadRoomPerPortLimit", "job_id").collect()
     jobs = {pa.human(size, "B"): job for size, job in found.iter_rows()}
     ax = pa.timeline(data, jobs)

@@ -50,7 +50,9 @@ def test_a_notebook_runs_from_nothing_and_ends_with_its_answer(path, tmp_path, m
     folder = tmp_path / "here"
     folder.mkdir()
     notebook = load(path)
-    client = NotebookClient(notebook, timeout=TIMEOUT_S, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        notebook, timeout=TIMEOUT_S, resources={"metadata": {"path": str(folder)}}
+    )
     client.execute()
     outputs = [out for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs]
     assert any("image/png" in out.get("data", {}) for out in outputs), "no figure"
