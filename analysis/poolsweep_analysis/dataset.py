@@ -296,6 +296,9 @@ class Dataset:
                 self.axis(name)
             if value is None:
                 conditions.append(pl.col(name).is_null())
+            elif pa.types.is_list(self._schema("points").field(name).type):
+                # One value of such an axis is a list.
+                conditions.append(pl.col(name) == pl.lit(pl.Series([value])))
             elif isinstance(value, list | tuple | set):
                 conditions.append(pl.col(name).is_in(list(value)))
             else:

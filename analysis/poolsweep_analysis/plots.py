@@ -51,7 +51,7 @@ def heat_map(
         raise NothingYet(
             f"no point of {dataset.path} with a job that is ok matches: nothing to draw"
         )
-    cells = {(a, b): v for a, b, v in rows.select(x, y, measure).iter_rows()}
+    cells = {(_key(a), _key(b)): v for a, b, v in rows.select(x, y, measure).iter_rows()}
     unit = dataset.unit(measure)
     numbers = [v for v in cells.values() if v is not None]
     above = [v for v in numbers if v > 0]
@@ -69,7 +69,7 @@ def heat_map(
         ax.grid(False)
         for i, a in enumerate(columns):
             for j, b in enumerate(lines):
-                value = cells.get((a, b))
+                value = cells.get((_key(a), _key(b)))
                 corner = (i - 0.5, j - 0.5)
                 if value is None:
                     ax.add_patch(Rectangle(corner, 1, 1, fc="white", ec=GREY, hatch="///", lw=0))
@@ -247,9 +247,15 @@ def loss_plot(
 
 def _values(rows: pl.DataFrame, name: str) -> list:
     """The distinct values of an axis: numbers by size, words in the order they came, none last."""
-    values = rows[name].unique(maintain_order=True)
-    values = values.sort(nulls_last=True) if values.dtype.is_numeric() else values
-    return values.to_list()
+    values = list({_key(value): value for value in rows[name].to_list()}.values())
+    if rows[name].dtype.is_numeric():
+        values.sort(key=lambda value: (value is None, value or 0))
+    return values
+
+
+def _key(value: object) -> object:
+    """The value, or what stands for it in a dictionary: lists are values of some axes."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _steps(

@@ -133,9 +133,11 @@ def one_point_each(
         dataset.results(where=where).select(*by, *over, *others, "repetition", *measures).collect()
     )
     if others and rows.height:
-        # Lists and words count alike.
-        varied = rows.group_by(by).agg(pl.col(others).cast(pl.String, strict=False).n_unique())
-        busy = [name for name in others if (varied[name] > 1).any()]
+
+        def combinations(names: Sequence[str]) -> int:
+            return rows.group_by(names).len().height
+
+        busy = [name for name in others if combinations([*by, name]) > combinations(by)]
         if busy:
             raise Ambiguous(
                 f"{', '.join(busy)} varies within one value of {', '.join(by)}: "

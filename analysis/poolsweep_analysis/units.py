@@ -47,6 +47,8 @@ def human(value: object, unit: str | None = None, digits: int = 4) -> str:
     """
     if value is None:
         return "-"
+    if isinstance(value, list):
+        return f"[{', '.join(human(one, unit, digits) for one in value)}]"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
     if not isfinite(value):

@@ -17,6 +17,19 @@ import poolsweep_analysis as pa
 
 POINTS, EXCLUDED, INFEASIBLE = 24, 6, 3
 
+LISTS = """
+schema: 1
+name: lists
+base:
+  duration: 20us
+  topology: {kind: single-switch, hosts: 4}
+  traffic: [{pattern: incast, receiver: 0, senders: 3, bytes: 50KB, packet: 4000B, dscp: 8}]
+axes:
+  PoolAllocationMap: [[0.9, 0.1, 0, 0, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0, 0, 0, 0]]
+  StaticPoolXoffThreshold: {values: {small: 64KB, large: 1MB}}
+  EnableEcn: [true, false]
+"""
+
 SHARED = """
 schema: 1
 name: shared
@@ -212,6 +225,7 @@ def test_units_are_written_as_people_say_them():
     for (value, unit), text in said.items():
         assert pa.human(value, unit) == text, (value, unit)
     assert pa.human(8_832.0, "1") == "8,832"  # a mean of counts
+    assert pa.human([8_000, None, 0.5], "B") == "[8KB, -, 0.5B]"
     assert pa.scale("B", 3_000_000) == pa.Scale(1e6, "MB")
     assert pa.scale("B", 0).name == "B" and pa.scale("1", 10).name == ""
     assert pa.scale("ps", 2e9).label("time") == "time (ms)"
@@ -258,6 +272,22 @@ def test_an_axis_is_never_merged_unasked(shared, data):
         pa.aggregate(shared, by, "drops", "average")
     with pytest.raises(pa.UnknownName, match="did you mean 'drops'"):
         pa.aggregate(shared, by, "dropss", over=["let.twice"])
+
+
+def test_axes_of_lists_labels_and_truths(tmp_path):
+    (tmp_path / "lists.yaml").write_text(LISTS)
+    poolsweep("run", "--quiet", tmp_path / "lists.yaml", "--out", tmp_path / "data")
+    data = pa.open_dataset(tmp_path / "data")
+    halves = [0.5, 0.5, 0, 0, 0, 0, 0, 0]
+    assert data.results(where={"PoolAllocationMap": halves}).collect().height == 4
+    assert data.results(where={"EnableEcn": True}).collect().height == 4
+    label = "StaticPoolXoffThreshold.label"
+    assert data.results(where={label: ["small"]}).collect().height == 4
+    with pytest.raises(pa.Ambiguous, match="PoolAllocationMap, EnableEcn"):
+        pa.aggregate(data, [label], "drops")
+    ax = pa.heat_map(data, label, "PoolAllocationMap", "peak_ingress_bytes", over=["EnableEcn"])
+    assert labels(ax.get_xticklabels()) == ["small", "large"]
+    assert len(ax.texts) == 4 and "mean of 2 jobs" in ax.get_title(loc="left")
 
 
 def test_frontier_is_what_no_other_row_beats():
