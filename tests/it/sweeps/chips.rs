@@ -46,8 +46,9 @@ fn every_chip_pauses_all_its_ports_without_loss_and_no_larger_xoff_does() {
         let largest = sizing.largest_xoff().expect("a pool for all");
         assert_eq!(startup.xoff, largest / 1_000 * 1_000, "{case}: the largest, to 1 KB");
         assert_eq!(a.drops(), 0, "{case}");
-        // All senders stand paused, each with a full pause point and its headroom in use.
-        assert!(a.seen.totals.peak_headroom > sizing.headroom.need - 3 * PACKET, "{case}");
+        // Senders stand paused with their headroom in use: all of it but the two packets that the
+        // guideline adds, and one that fits less on a long wire, where each takes 18 B more.
+        assert!(a.seen.totals.peak_headroom >= sizing.headroom.need - 3 * PACKET, "{case}");
         let mut scenario = a.scenario.clone();
         scenario.record.tables = vec![Table::Jobs];
         let more = sizing.pool_size.have / (ports - 1);
