@@ -189,10 +189,11 @@ def frontier_plot(
         )
         if label is not None:
             unit = dataset.axis(label).unit
-            for row in best.iter_rows(named=True):
+            # Below and above in turn: neighbours are often close.
+            for row, lift in zip(best.iter_rows(named=True), cycle((-13, 6))):
                 text = human(row[label], unit)
                 ax.annotate(
-                    text, (row[x], row[y]), xytext=(6, -12), textcoords="offset points", fontsize=9
+                    text, (row[x], row[y]), xytext=(6, lift), textcoords="offset points", fontsize=9
                 )
         ax.margins(0.08)
         in_units(ax, "x", dataset.unit(x), f"{x}, {_wanted(x_best)}")
