@@ -11,6 +11,7 @@ mod execute;
 mod export;
 mod import;
 mod inspect;
+mod location;
 mod plan;
 mod repro;
 mod results;

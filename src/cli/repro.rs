@@ -1,8 +1,10 @@
 //! `repro`: one job of a dataset again, compared row by row.
 
 use super::exit::{Exit, Failure};
+use super::location::{Location, location};
 use super::results::{parse_id, texts};
 use super::text::count;
+use crate::record::remote::Extent;
 use crate::record::{self, Dataset, JobMeta, JobRow, JobRows, RecordError, Status, StoredTable};
 use crate::run::recorder::{Simulate, record_as};
 use crate::run::simulator::Simulator;
@@ -13,7 +15,6 @@ use crate::sweep::plan::JobId;
 use arrow::array::RecordBatch;
 use clap::Args;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 /// Arguments of `repro`.
 #[derive(Debug, Args)]
@@ -21,8 +22,8 @@ pub struct ReproArgs {
     /// The job's id: 16 hex digits, the job_id column of every table
     job: String,
     /// The dataset
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[arg(long, value_name = "DIR", value_parser = location())]
+    data: Location,
 }
 
 /// Runs the job on this thread, compares every table recorded, prints its row.
@@ -34,14 +35,13 @@ pub fn run(args: &ReproArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Err(Failure::new(
             Exit::Usage,
             format!(
-                "{:?} is no job id: it has 16 digits of 0-9 and a-f, as the job_id column of {} \
-                 has them",
-                args.job,
-                args.data.join("jobs").display()
+                "{:?} is no job id: it has 16 digits of 0-9 and a-f, as the job_id column of \
+                 {}/jobs has them",
+                args.job, args.data
             ),
         ));
     };
-    let dataset = Dataset::open(&args.data)?;
+    let dataset = args.data.read(Extent::Jobs)?;
     let row = dataset.job(id)?;
     print_row(&row, out)?;
     if matches!(row.status, Status::Infeasible | Status::Quarantined) {
@@ -84,7 +84,7 @@ fn print_row(row: &JobRow, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What the job simulates, checked against its id.
-fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
+fn resolve(row: &JobRow, data: &Location) -> Result<(Scenario, Seeds), Failure> {
     let (id, seeds, mut scenario) =
         identify(&row.scenario, row.repetition, row.seed).map_err(|error| {
             Failure::new(
@@ -93,7 +93,7 @@ fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
                     "the scenario of job {} in {} cannot be read ({error}): another version of \
                      poolsweep wrote it, see the provenance table for which",
                     row.id,
-                    data.display()
+                    data
                 ),
             )
         })?;
