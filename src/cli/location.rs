@@ -187,15 +187,18 @@ impl Place {
                 remote.discard();
                 Ok(())
             }
-            Err(failure) if failure.exit == Exit::Output && !failure.text.is_empty() => Err(Failure::new(
-                Exit::Output,
-                format!(
-                    "{failure}\n  finished results that are not in the store are in {}: the same \
-                     command goes on from there",
-                    remote.folder().display()
-                ),
-            )),
-            Err(failure) => Err(failure),
+            Err(mut failure) => {
+                // What a worker said its watcher need not say again.
+                let told = failure.text.is_empty();
+                if failure.exit == Exit::Output && !told && remote.has_results() {
+                    failure.text.push_str(&format!(
+                        "\n  finished results that are not in the store are in {}: the same \
+                         command goes on from there",
+                        remote.folder().display()
+                    ));
+                }
+                Err(failure)
+            }
         }
     }
 }

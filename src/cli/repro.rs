@@ -92,8 +92,7 @@ fn resolve(row: &JobRow, data: &Location) -> Result<(Scenario, Seeds), Failure> 
                 format!(
                     "the scenario of job {} in {} cannot be read ({error}): another version of \
                      poolsweep wrote it, see the provenance table for which",
-                    row.id,
-                    data
+                    row.id, data
                 ),
             )
         })?;

@@ -57,6 +57,9 @@ impl Remote {
     pub fn close(&self) -> Result<()> {
         match *self {}
     }
+    pub fn has_results(&self) -> bool {
+        match *self {}
+    }
     pub fn discard(self) {
         match self {}
     }

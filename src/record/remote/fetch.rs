@@ -26,7 +26,8 @@ impl Mirror {
         }
         let mut wanted: Vec<String> = names(&files).collect();
         for folder in &folders {
-            let all = extent == Extent::Everything || folder == JOURNAL || WHOLE.contains(&&**folder);
+            let all =
+                extent == Extent::Everything || folder == JOURNAL || WHOLE.contains(&&**folder);
             if all {
                 wanted.extend(names(&self.objects.list(folder)?.0));
             }

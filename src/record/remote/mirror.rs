@@ -289,10 +289,7 @@ fn kind(name: &str) -> Kind<'_> {
 }
 
 /// For `map_err`: names what was tried on which file of the copy.
-pub(super) fn local(
-    action: &'static str,
-    path: PathBuf,
-) -> impl FnOnce(io::Error) -> RemoteError {
+pub(super) fn local(action: &'static str, path: PathBuf) -> impl FnOnce(io::Error) -> RemoteError {
     move |source| RemoteError::Local { action, path, source }
 }
 

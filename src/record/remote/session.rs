@@ -3,7 +3,7 @@
 use super::fetch::{JOURNAL, files_in};
 use super::mirror::Mirror;
 use super::staging::Staging;
-use super::store::Store;
+use super::store::{Objects, Store};
 use super::{Extent, RemoteError, RemoteUrl};
 use crate::record::{Dataset, Fs, Result};
 use bytes::Bytes;
@@ -82,8 +82,7 @@ impl Remote {
 
     fn open(&self, must_exist: bool) -> Result<Dataset> {
         // Quick to say that bucket or credentials are wrong, before there is anything to lose.
-        Mirror::new(self.url.clone(), self.folder().into(), Arc::new(self.store(false)?))
-            .journals()?;
+        self.store(false)?.list("")?;
         let mirror = Arc::new(self.mirror()?);
         if !mirror.pull_to_write()? && must_exist {
             return Err(RemoteError::NoDataset { url: self.url.to_string() }.into());
@@ -166,6 +165,11 @@ impl Remote {
         }
         let mut there = mirror.journals()?;
         Ok(push_journals(&mirror, &mut there)?)
+    }
+
+    /// Whether the copy has parts that the store may not have.
+    pub fn has_results(&self) -> bool {
+        files_in(&self.folder().join("jobs")).is_ok_and(|files| !files.is_empty())
     }
 
     /// Removes the copy, once all of it is in the store.

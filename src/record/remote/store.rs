@@ -145,12 +145,7 @@ impl Store {
         }
     }
 
-    fn put_once(
-        &self,
-        key: &Key,
-        bytes: &Bytes,
-        mode: PutMode,
-    ) -> object_store::Result<PutResult> {
+    fn put_once(&self, key: &Key, bytes: &Bytes, mode: PutMode) -> object_store::Result<PutResult> {
         let payload = PutPayload::from(bytes.clone());
         self.runtime.block_on(self.store.put_opts(key, payload, mode.into()))
     }
