@@ -4,7 +4,9 @@
 //! the largest resident size seen, for
 //!
 //! - `plan`: 100,000 points planned, and planned and written;
-//! - `threads`: 64 jobs on 1 and on 2 threads, and how many times faster 2 are.
+//! - `threads`: 64 jobs on 1 and on 2 threads, and how many times faster 2 are;
+//! - `overhead`: 100,000 jobs of next to no work, once: the CPU time that is not simulation, a job;
+//!   files left; `status` of the finished dataset.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -42,6 +44,50 @@ axes:
   bytes: [20MB, 40MB, 80MB, 160MB]
   HeadRoomPerPortLimit: [64KB, 128KB, 192KB, 256KB]
 ";
+
+/// 100,000 jobs of one packet each.
+const SMALL: &str = "schema: 1
+name: small-100k
+repetitions: 2000
+base:
+  duration: 1us
+  topology: {kind: single-switch, hosts: 2, rate: 400Gbps, delay: 10ns}
+  traffic:
+    - {pattern: incast, receiver: 0, senders: 1, bytes: 1KB, packet: 1000B, dscp: 8, jitter: 10ns}
+  record: {interval: 1us}
+axes:
+  HeadRoomPerPortLimit: {range: {from: 10KB, to: 255KB, step: 5KB}}
+";
+
+/// CPU seconds of this process's children that have ended, theirs included.
+fn children_cpu() -> f64 {
+    // Fields 16 and 17 of `stat`, counted behind the name, which may hold blanks; in ticks of 10 ms.
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
+    let ticks = |field: usize| fields.get(field).and_then(|f| f.parse().ok()).unwrap_or(0.0);
+    (ticks(14) + ticks(15)) / 100.0
+}
+
+/// CPU seconds of all jobs of a dataset, by its `timings`.
+fn jobs_cpu(dataset: &Path) -> f64 {
+    use arrow::array::{Array, Int64Array};
+    let dataset = poolsweep::record::Dataset::open(dataset).expect("a dataset");
+    let rows = dataset.read_table(poolsweep::record::StoredTable::Timings).expect("timings");
+    let mut total = 0;
+    for batch in rows {
+        let batch = batch.expect("a whole file");
+        let column = batch.column_by_name("cpu_us").expect("CPU times");
+        let times = column.as_any().downcast_ref::<Int64Array>().expect("integers");
+        total += times.iter().flatten().sum::<i64>();
+    }
+    total as f64 / 1e6
+}
+
+/// Files below a folder.
+fn files(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|e| if e.path().is_dir() { files(&e.path()) } else { 1 }).sum()
+}
 
 struct Measured {
     seconds: f64,
@@ -124,5 +170,23 @@ fn main() {
         };
         let (one, two) = (on("1"), on("2"));
         println!("  2 threads are {:.2} times as fast as 1", one / two);
+    }
+    if wants("overhead") {
+        println!("overhead: 100,000 jobs of one packet");
+        let file = write(folder.path(), "small.yaml", SMALL);
+        fresh();
+        let before = children_cpu();
+        let all = run(&["run", text(&file), "--out", text(&out), "--in-process"]);
+        let cpu = children_cpu() - before;
+        let simulated = jobs_cpu(&out);
+        println!(
+            "  run {:>32.3} s, at most {} MiB; {cpu:.2} s of CPU, {simulated:.2} s of them jobs: \
+             {:.3} ms a job besides",
+            all.seconds,
+            all.peak_kib / 1024,
+            (cpu - simulated) / 100_000.0 * 1e3
+        );
+        println!("  {} files", files(&out));
+        measure("status", || run(&["status", text(&out)]));
     }
 }

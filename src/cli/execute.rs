@@ -64,7 +64,8 @@ pub fn run_outstanding(
     let wanted = Wanted { shard: args.shard, again, suspects };
     let todo = left_to_do(plan, &dataset.done()?, &wanted);
     let simulator = Simulator::default();
-    let (threads, skipped) = (args.threads, todo.skipped);
+    let cpus = std::env::var("SLURM_CPUS_PER_TASK").ok();
+    let (threads, skipped) = (args.threads.or_else(|| allotted(cpus.as_deref())), todo.skipped);
     let options = Options { threads, max_failures: args.max_failures, skipped };
     let mut provenance = origin::provenance(run, &plan.hash(), &plan.files, options.thread_count());
     let ended = if todo.is_empty() {
@@ -126,6 +127,15 @@ pub fn run_outstanding(
     outcome(&ended, with("failed"), with("quarantined"))
 }
 
+/// Threads of a batch system's allocation: what it grants, but not more than this process may use.
+///
+/// Without one, or where it makes no sense, the affinity mask decides alone.
+fn allotted(cpus_per_task: Option<&str>) -> Option<NonZeroUsize> {
+    let granted: NonZeroUsize = cpus_per_task?.trim().parse().ok()?;
+    let usable = std::thread::available_parallelism().unwrap_or(granted);
+    Some(granted.min(usable))
+}
+
 fn jobs(number: usize) -> String {
     count(number, "job")
 }
@@ -159,5 +169,19 @@ fn outcome(ended: &Ended, failed: usize, quarantined: usize) -> Result<(), Failu
             ),
         )),
         Some(Stop::Output) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_follow_the_allocation() {
+        assert_eq!(allotted(None), None);
+        assert_eq!(allotted(Some("no number")), None);
+        assert_eq!(allotted(Some("0")), None);
+        assert_eq!(allotted(Some("1")), NonZeroUsize::new(1));
+        assert_eq!(allotted(Some("1000000")), std::thread::available_parallelism().ok());
     }
 }

@@ -60,6 +60,26 @@ impl Location {
             Location::Remote(url) => remote::read(url, extent)?,
         })
     }
+
+    /// Opens the dataset for reading, as far as its jobs, and its plan unless that is known.
+    ///
+    /// # Errors
+    /// There is no plan or no dataset, or it cannot be read.
+    pub fn read_planned<'a>(
+        &self,
+        known: &'a mut Option<Plan>,
+    ) -> Result<(&'a Plan, Dataset), Failure> {
+        if let (None, Location::Folder(folder)) = (&known, self) {
+            // A folder without a plan is told so, whatever else it holds.
+            *known = Some(frozen_plan(folder, self)?);
+        }
+        let dataset = self.read(Extent::Jobs)?;
+        let plan = match known {
+            Some(plan) => plan,
+            None => known.insert(frozen_plan(dataset.path(), self)?),
+        };
+        Ok((plan, dataset))
+    }
 }
 
 impl fmt::Display for Location {

@@ -2,9 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::location::{Location, location};
-use super::plan::frozen_plan;
 use super::text::{self, Align, TextTable};
-use crate::record::remote::Extent;
 use crate::run::journal::{self, Story};
 use crate::run::progress::rough;
 use crate::run::recorder::tasks;
@@ -80,15 +78,7 @@ fn look<'a>(
 ) -> Result<(&'a Plan, Report), Failure> {
     let unreadable =
         |e: std::io::Error| Failure::new(Exit::Output, format!("reading journals: {e}"));
-    if let (None, Location::Folder(folder)) = (&frozen, &args.dataset) {
-        // A folder without a plan is told so, whatever else it holds.
-        *frozen = Some(frozen_plan(folder, &args.dataset)?);
-    }
-    let dataset = args.dataset.read(Extent::Jobs)?;
-    let plan = match frozen {
-        Some(plan) => plan,
-        None => frozen.insert(frozen_plan(dataset.path(), &args.dataset)?),
-    };
+    let (plan, dataset) = args.dataset.read_planned(frozen)?;
     let done = dataset.done()?;
     let mut stories = Vec::new();
     for file in journal::files(dataset.path()).map_err(unreadable)? {

@@ -137,11 +137,10 @@ impl Store {
 
     fn failed(&self, action: &'static str, name: &str) -> impl Fn(Error) -> RemoteError {
         let url = if name.is_empty() { self.url.to_string() } else { self.url.of(name) };
-        move |error| RemoteError::Store {
-            action,
-            url: url.clone(),
-            detail: chain(&error),
-            next: next(&error),
+        move |error| {
+            let text = chain(&error);
+            let (detail, next) = (detail(&text), next(&error, &text));
+            RemoteError::Store { action, url: url.clone(), detail, next }
         }
     }
 
@@ -241,16 +240,50 @@ fn chain(error: &Error) -> String {
     words.join(" ")
 }
 
-fn next(error: &Error) -> &'static str {
+/// What the store answered, if it says so, else all that is known.
+fn detail(text: &str) -> String {
+    let between = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        Some(rest.split_once(&format!("</{tag}>"))?.0)
+    };
+    match (between("Code"), between("Message")) {
+        (Some(code), Some(message)) => format!("the store answers {code}: {message}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// What to look at. Lists have no errors of their own for what is not there or not allowed.
+fn next(error: &Error, text: &str) -> &'static str {
+    let status = |code: &str| text.contains(&format!("status code: {code}"));
     match error {
-        Error::NotFound { .. } => "check the names of bucket and prefix, and AWS_REGION",
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-            "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and what they \
-             may do in the bucket (list, get, put, delete)"
-        }
-        _ => {
-            "check the network, AWS_ENDPOINT_URL, AWS_REGION and the credentials \
-             (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)"
-        }
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => MAY,
+        Error::NotFound { .. } => NAMES,
+        _ if status("403") || status("401") => MAY,
+        _ if status("404") => NAMES,
+        _ => "check the network, AWS_ENDPOINT_URL and AWS_REGION, and that there are credentials",
+    }
+}
+
+const NAMES: &str = "check the names of bucket and prefix, and AWS_REGION";
+const MAY: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and what \
+                   they may do in the bucket (list, get, put, delete)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generic(text: &str) -> Error {
+        Error::Generic { store: "S3", source: text.to_owned().into() }
+    }
+
+    #[test]
+    fn the_answer_of_the_store_is_told_and_what_to_look_at() {
+        let text = "GET http://a/b - Server returned non-2xx status code: 403 Forbidden: <Error>\
+                    <Code>AccessDenied</Code><Message>Not you.</Message></Error>";
+        assert_eq!(detail(text), "the store answers AccessDenied: Not you.");
+        assert_eq!(next(&generic(text), text), MAY);
+        let text = "status code: 404 Not Found: <Code>NoSuchBucket</Code>";
+        assert_eq!((detail(text).as_str(), next(&generic(text), text)), (text, NAMES));
+        assert!(next(&generic("refused"), "refused").contains("AWS_ENDPOINT_URL"));
     }
 }

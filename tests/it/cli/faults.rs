@@ -116,6 +116,25 @@ fn a_disk_that_refuses_is_said_and_leaves_no_half_file() {
 }
 
 #[test]
+fn thousands_of_jobs_leave_few_files() {
+    let place = Place::new(MANY);
+    place.succeeds(&["run", "sweep.yaml", "-q", "--out", "data"]);
+    let mut files = 0;
+    let mut folders = vec![place.path("data")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => files += 1,
+            }
+        }
+    }
+    // Six parts of five tables, and some files of the whole.
+    assert!(files <= 45, "{files} files for 6,000 jobs");
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_is_said_before_anything_runs() {
     let place = Place::new(MANY);
     let (code, stdout, stderr) = place.ends(&["run", "sweep.yaml", "-q", "--out", "/proc/nowhere"]);

@@ -6,6 +6,7 @@ mod faults;
 mod import;
 mod results;
 mod signals;
+mod slurm;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
