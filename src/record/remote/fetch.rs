@@ -204,22 +204,39 @@ impl Mirror {
         Ok(())
     }
 
-    /// The jobs of a local jobs part; none of one that cannot be read, which whoever opens the
-    /// dataset will say.
-    fn jobs_in(&self, part: &str) -> Vec<JobId> {
-        let path = self.root.join(StoredTable::Jobs.name()).join(part);
-        let read = || -> crate::record::Result<Vec<JobId>> {
-            let mut jobs = Vec::new();
-            for batch in part::open(&path, StoredTable::Jobs, Some(&["job_id"]))? {
-                let batch = batch.map_err(|e| part::damaged(&path, e))?;
-                let id = part::words(&path, &batch, "job_id")?;
-                for row in 0..batch.num_rows() {
-                    jobs.push(part::parse_id(&path, id(row))?);
+    /// Removes rows of runs that died before their jobs part, once their jobs are done elsewhere:
+    /// who globs a table would see them twice. Rows of jobs that are not done may be in the making.
+    pub fn remove_superseded(&self) -> Result<(), RemoteError> {
+        self.take_in()?;
+        let there = parts(&self.list_jobs()?);
+        let mut done = None;
+        for table in row_tables() {
+            for object in self.objects.list(table.name())?.0 {
+                let file = object.name.rsplit('/').next().unwrap_or_default();
+                if PartName::parse(file).is_none() || there.contains(file) {
+                    continue;
+                }
+                let done: &BTreeSet<JobId> = done.get_or_insert_with(|| {
+                    there.iter().flat_map(|part| self.jobs_in(part)).collect()
+                });
+                let Some((bytes, _)) = self.objects.get(&[object.name.clone()])?.pop() else {
+                    continue;
+                };
+                let path = self.path(".superseded");
+                write(&path, &bytes)?;
+                let jobs = job_ids(&path, table);
+                remove(&path)?;
+                if !jobs.is_empty() && jobs.iter().all(|job| done.contains(job)) {
+                    self.objects.delete(&object.name)?;
                 }
             }
-            Ok(jobs)
-        };
-        read().unwrap_or_default()
+        }
+        Ok(())
+    }
+
+    /// The jobs of a local jobs part.
+    fn jobs_in(&self, part: &str) -> BTreeSet<JobId> {
+        job_ids(&self.root.join(StoredTable::Jobs.name()).join(part), StoredTable::Jobs)
     }
 
     /// Forgets a part that is not up there: its files and what was known of them.
@@ -240,6 +257,23 @@ impl Mirror {
         let (listed, _) = self.objects.list(JOURNAL)?;
         Ok(listed.into_iter().map(|object| (object.name, object.size)).collect())
     }
+}
+
+/// The jobs that a file has rows of; none of one that cannot be read, which whoever opens the
+/// dataset will say.
+fn job_ids(path: &Path, table: StoredTable) -> BTreeSet<JobId> {
+    let read = || -> crate::record::Result<BTreeSet<JobId>> {
+        let mut jobs = BTreeSet::new();
+        for batch in part::open(path, table, Some(&["job_id"]))? {
+            let batch = batch.map_err(|e| part::damaged(path, e))?;
+            let id = part::words(path, &batch, "job_id")?;
+            for row in 0..batch.num_rows() {
+                jobs.insert(part::parse_id(path, id(row))?);
+            }
+        }
+        Ok(jobs)
+    };
+    read().unwrap_or_default()
 }
 
 fn has_marker(files: &[Listed]) -> bool {

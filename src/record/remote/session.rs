@@ -163,6 +163,8 @@ impl Remote {
             // What failed was said; another wait would not help.
             return Ok(());
         }
+        // A bucket may allow no removals: readers leave such rows out, the next run tries again.
+        let _ = mirror.remove_superseded();
         let mut there = mirror.journals()?;
         Ok(push_journals(&mirror, &mut there)?)
     }

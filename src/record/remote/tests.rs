@@ -257,6 +257,28 @@ fn rows_of_nobody_give_way_and_equal_bytes_are_fine() {
 }
 
 #[test]
+fn rows_of_nobody_go_once_their_jobs_are_done_elsewhere() {
+    let (store, dir) = (memory(), tempfile::tempdir().unwrap());
+    let faulty = Faulty::new(&store, u64::MAX, true);
+    let dataset = open(Arc::clone(&faulty) as _, &dir.path().join("a")).unwrap();
+    // The two looks, the put of drops; then it dies.
+    faulty.fail_after(3);
+    publish(&dataset, &[1, 2], "jobs,drops", 5).unwrap_err();
+    let orphan = format!("drops/{}", part(&[1, 2]));
+    assert!(objects(&store).contains_key(&orphan));
+    let copy = dir.path().join("b");
+    let dataset = open(Arc::clone(&store) as _, &copy).unwrap();
+    let mirror = Mirror::new(url(), copy, Arc::clone(&store) as _);
+    publish(&dataset, &[1], "jobs,drops", 5).unwrap();
+    mirror.remove_superseded().unwrap();
+    assert!(objects(&store).contains_key(&orphan), "job 2 may be in the making");
+    publish(&dataset, &[2, 3], "jobs,drops", 5).unwrap();
+    mirror.remove_superseded().unwrap();
+    assert!(!objects(&store).contains_key(&orphan));
+    assert_eq!(rows(&store, StoredTable::Drops).len(), 3);
+}
+
+#[test]
 fn what_was_finished_when_the_network_failed_goes_up_later() {
     let (store, dir) = (memory(), tempfile::tempdir().unwrap());
     let copy = dir.path().join("copy");
