@@ -219,7 +219,8 @@ impl Mirror {
                 let done: &BTreeSet<JobId> = done.get_or_insert_with(|| {
                     there.iter().flat_map(|part| self.jobs_in(part)).collect()
                 });
-                let Some((bytes, _)) = self.objects.get(&[object.name.clone()])?.pop() else {
+                let Some((bytes, _)) = self.objects.get(std::slice::from_ref(&object.name))?.pop()
+                else {
                     continue;
                 };
                 let path = self.path(".superseded");
