@@ -13,6 +13,7 @@ mod export;
 mod import;
 mod inspect;
 mod k8s;
+mod location;
 mod merge;
 mod plan;
 mod repro;

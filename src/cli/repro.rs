@@ -1,8 +1,10 @@
 //! `repro`: one job of a dataset again, compared row by row.
 
 use super::exit::{Exit, Failure};
+use super::location::{Location, location};
 use super::results::{parse_id, texts};
 use super::text::count;
+use crate::record::remote::Extent;
 use crate::record::{Dataset, JobRow, JobRows, Status, StoredTable};
 use crate::run::again::{self, Refused};
 use crate::run::simulator::Simulator;
@@ -12,7 +14,6 @@ use crate::sweep::plan::JobId;
 use arrow::array::RecordBatch;
 use clap::Args;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 /// Arguments of `repro`.
 #[derive(Debug, Args)]
@@ -20,8 +21,8 @@ pub struct ReproArgs {
     /// The job's id: 16 hex digits, the job_id column of every table
     job: String,
     /// The dataset
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[arg(long, value_name = "DIR", value_parser = location())]
+    data: Location,
 }
 
 /// Runs the job on this thread, compares every table recorded, prints its row.
@@ -33,14 +34,13 @@ pub fn run(args: &ReproArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Err(Failure::new(
             Exit::Usage,
             format!(
-                "{:?} is no job id: it has 16 digits of 0-9 and a-f, as the job_id column of {} \
-                 has them",
-                args.job,
-                args.data.join("jobs").display()
+                "{:?} is no job id: it has 16 digits of 0-9 and a-f, as the job_id column of \
+                 {}/jobs has them",
+                args.job, args.data
             ),
         ));
     };
-    let dataset = Dataset::open(&args.data)?;
+    let dataset = args.data.read(Extent::Jobs)?;
     let row = dataset.job(id)?;
     print_row(&row, out)?;
     if matches!(row.status, Status::Infeasible | Status::Quarantined) {
@@ -83,15 +83,14 @@ fn print_row(row: &JobRow, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What the job simulates, checked against its id.
-fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
+fn resolve(row: &JobRow, data: &Location) -> Result<(Scenario, Seeds), Failure> {
     again::resolve(row).map_err(|refused| match refused {
         Refused::Unreadable(error) => Failure::new(
             Exit::Output,
             format!(
                 "the scenario of job {} in {} cannot be read ({error}): another version of \
                  poolsweep wrote it, see the provenance table for which",
-                row.id,
-                data.display()
+                row.id, data
             ),
         ),
         Refused::OtherJob(id) => Failure::new(

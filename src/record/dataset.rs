@@ -147,16 +147,30 @@ impl Dataset {
     ///
     /// No dataset there, or one of another schema version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        Dataset::open_with(path, Arc::new(RealFs))
+    }
+
+    /// As [`Dataset::open`], files that only stand for others being fetched through `fs`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Dataset::open`].
+    pub fn open_with(path: impl Into<PathBuf>, fs: Arc<dyn Fs>) -> Result<Self> {
         let root = path.into();
         if !is_marked(&root)? {
             return Err(RecordError::NoDataset { path: root });
         }
-        Ok(Dataset { root, fs: Arc::new(RealFs), known: Mutex::default() })
+        Ok(Dataset { root, fs, known: Mutex::default() })
     }
 
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.root
+    }
+
+    /// What a person knows it by: its folder, or its address.
+    pub fn shown(&self) -> String {
+        self.fs.shown(&self.root)
     }
 
     /// What is there already. About a microsecond a job.
@@ -179,7 +193,10 @@ impl Dataset {
             let found = list(&self.folder(stored))?;
             // Parts without their jobs part are nobody's: they may be in the making.
             for part in found.intersection(&parts) {
-                part::check_ends(&self.file(stored, part))?;
+                let file = self.file(stored, part);
+                if !self.fs.stands_in(&file) {
+                    part::check_ends(&file)?;
+                }
             }
             there.insert(table, found);
         }
@@ -276,7 +293,8 @@ impl Dataset {
             known.count = None;
         }
         let count = lock.count()?;
-        if count.is_none() || count != known.count {
+        let news = self.fs.refresh().map_err(RecordError::io("look for parts in", &self.root))?;
+        if news || count.is_none() || count != known.count {
             known.index.refresh(&self.root)?;
             known.count = count;
         }

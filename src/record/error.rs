@@ -1,6 +1,7 @@
 //! What can go wrong with a dataset, each with the way out.
 
 use crate::record::TableSet;
+use crate::record::remote::RemoteError;
 use crate::record::schema::SCHEMA_VERSION;
 use crate::sweep::plan::JobId;
 use std::ffi::OsStr;
@@ -221,6 +222,9 @@ pub enum RecordError {
         /// What Arrow said.
         source: arrow::error::ArrowError,
     },
+    /// Object storage refused something.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A CSV file could not be written.
     #[error("cannot export {} to CSV: {source}", path.display())]
     Csv {

@@ -35,6 +35,23 @@ pub trait Fs: Send + Sync + fmt::Debug {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a folder and those above it.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Takes in what others published, where the folder does not show it by itself. Returns whether
+    /// there was anything.
+    fn refresh(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+    /// Gets the content of a file that only stands for one.
+    fn fetch(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    /// Whether a file only stands for one that is whole elsewhere.
+    fn stands_in(&self, _path: &Path) -> bool {
+        false
+    }
+    /// What a person knows a file or folder by.
+    fn shown(&self, path: &Path) -> String {
+        path.display().to_string()
+    }
 }
 
 /// The operating system's files.

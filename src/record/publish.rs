@@ -245,6 +245,7 @@ impl Dataset {
         for table in tables.iter() {
             let stored = StoredTable::from(table);
             let path = self.file(stored, &group.part);
+            self.fs().fetch(&path).map_err(RecordError::io("get", &path))?;
             if !path.exists() {
                 // Deleted by hand; `done` does not count it either.
                 continue;

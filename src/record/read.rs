@@ -82,8 +82,9 @@ impl Dataset {
     fn read_job_now(&self, table: StoredTable, job: JobId) -> Result<Vec<RecordBatch>> {
         let mut index = Index::default();
         index.refresh(self.path())?;
-        let unknown = || RecordError::UnknownJob { job, path: self.path().to_path_buf() };
+        let unknown = || RecordError::UnknownJob { job, path: self.shown().into() };
         let path = self.file(table, index.part_of(job).ok_or_else(unknown)?);
+        self.fs().fetch(&path).map_err(RecordError::io("get", &path))?;
         let mut rows = Vec::new();
         if path.exists() {
             for batch in part::open(&path, table, None)? {
@@ -107,11 +108,11 @@ impl Dataset {
 
     /// Reads the row of a job.
     pub(super) fn job_row(&self, job: JobId, rows: Vec<RecordBatch>) -> Result<JobRow> {
-        let unknown = || RecordError::UnknownJob { job, path: self.path().to_path_buf() };
+        let unknown = || RecordError::UnknownJob { job, path: self.shown().into() };
         let row = rows.into_iter().next().ok_or_else(unknown)?;
         let folder = self.folder(StoredTable::Jobs);
         let bad = |column: &str| damaged(&folder, format!("column `{column}` of job {job}"));
-        let word = |column: &str| Ok(part::words(&folder, &row, column)?(0));
+        let word = |column: &str| Result::Ok(part::words(&folder, &row, column)?(0));
         let status = Status::from_name(word("status")?).ok_or_else(|| bad("status"))?;
         Ok(JobRow {
             id: job,
