@@ -201,13 +201,34 @@ def test_a_polite_interruption_keeps_what_was_done(store, tmp_path, whole):
     assert_same_tables(whole, store.download("polite", tmp_path / "down"), TABLES)
 
 
+def abort_in_flight(worker, staging):
+    """Ends the worker by a signal of its own making while a job is in flight: it stands still while
+    that is looked at."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        os.kill(worker, signal.SIGSTOP)
+        while Path(f"/proc/{worker}/stat").read_text().rsplit(")")[-1].split()[0] != "T":
+            assert time.monotonic() < deadline, "the worker does not stop"
+        flying = 0
+        for journal in staging.glob("*/journal/*.jsonl"):
+            text = journal.read_text()
+            flying += text.count('"e":"start"') - text.count('"how":"ran"')
+        if flying:
+            os.kill(worker, signal.SIGABRT)
+        os.kill(worker, signal.SIGCONT)
+        if flying:
+            return
+        assert time.monotonic() < deadline, "no job is ever in flight"
+        time.sleep(0.003)
+
+
 def test_a_crash_is_noted_in_the_store_and_the_run_goes_on(store, tmp_path, whole):
     url = f"s3://{BUCKET}/crash"
     # While one worker publishes the other runs jobs.
     process = start(MANY, "--out", url, "--threads", 2, "--staging", tmp_path)
     wait_for_a_part(process, store, "crash")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    os.kill(int(children[0]), signal.SIGABRT)
+    abort_in_flight(int(children[0]), tmp_path)
     _, err = finish(process)
     (jobs,) = re.findall(r"died of SIGABRT with ([0-9a-f, ]+) (?:alone )?in flight", err)
     names = [f"suspects/{job}.json" for job in sorted(jobs.split(", "))]
