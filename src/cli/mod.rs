@@ -6,6 +6,7 @@
 pub mod exit;
 
 mod attributes;
+mod compare;
 mod completions;
 mod execute;
 mod export;
@@ -57,6 +58,8 @@ enum Command {
     Inspect(inspect::InspectArgs),
     /// Run one job of a dataset again and compare its rows
     Repro(repro::ReproArgs),
+    /// Compare two datasets: which jobs differ in which columns
+    Compare(compare::CompareArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
     /// Make a sweep file of what another program is run with
@@ -105,6 +108,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
+        Command::Compare(args) => compare::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),
         Command::Slurm(args) => slurm::run(args, out),
