@@ -188,11 +188,7 @@ fn id(job: Option<JobId>) -> String {
     job.map_or("excluded".into(), |job| format!("job {job}"))
 }
 
-fn as_json(
-    args: &CompareArgs,
-    found: &Comparison,
-    versions: &(Vec<String>, Vec<String>),
-) -> Value {
+fn as_json(args: &CompareArgs, found: &Comparison, versions: &(Vec<String>, Vec<String>)) -> Value {
     let ids = |jobs: &[JobId]| jobs.iter().map(ToString::to_string).collect::<Vec<_>>();
     let columns: Vec<Value> = found
         .columns

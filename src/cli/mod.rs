@@ -9,6 +9,7 @@ mod attributes;
 mod compare;
 mod completions;
 mod execute;
+mod explain;
 mod export;
 mod import;
 mod inspect;
@@ -58,6 +59,8 @@ enum Command {
     Inspect(inspect::InspectArgs),
     /// Run one job of a dataset again and compare its rows
     Repro(repro::ReproArgs),
+    /// Explain what a dataset found, or why one of its jobs lost packets
+    Explain(explain::ExplainArgs),
     /// Compare two datasets: which jobs differ in which columns
     Compare(compare::CompareArgs),
     /// Write a dataset's tables in another format
@@ -108,6 +111,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
+        Command::Explain(args) => explain::run(args, out),
         Command::Compare(args) => compare::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),

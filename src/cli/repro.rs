@@ -84,7 +84,7 @@ fn print_row(row: &JobRow, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What the job simulates, checked against its id.
-fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
+pub(super) fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
     let (id, seeds, mut scenario) =
         identify(&row.scenario, row.repetition, row.seed).map_err(|error| {
             Failure::new(

@@ -397,15 +397,14 @@ impl Counts {
                 left: shown(a, row).map_err(refused)?,
                 right: shown(b, row).map_err(refused)?,
             };
-            let entry =
-                self.columns.entry((table, place)).or_insert_with(|| ColumnDifference {
-                    table,
-                    column: column.name,
-                    jobs: 0,
-                    rows: 0,
-                    first,
-                    largest_relative: None,
-                });
+            let entry = self.columns.entry((table, place)).or_insert_with(|| ColumnDifference {
+                table,
+                column: column.name,
+                jobs: 0,
+                rows: 0,
+                first,
+                largest_relative: None,
+            });
             entry.jobs += 1;
             entry.rows += unequal.len() as u64;
             let relative = unequal.iter().filter_map(|&row| relative(a, b, row));
@@ -502,8 +501,7 @@ mod tests {
     #[test]
     fn points_with_other_jobs_pair_them() {
         let points = |dataset: &Dataset, id: u64| {
-            let point =
-                Point { scenario: None, repetition: 0, job: Some(0), excluded_by: None };
+            let point = Point { scenario: None, repetition: 0, job: Some(0), excluded_by: None };
             let job = Job {
                 id: JobId(id),
                 repetition: 0,
