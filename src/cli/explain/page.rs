@@ -380,8 +380,10 @@ fn conditions(sizing: &Sizing) -> String {
         0 => "met".into(),
         mask => format!("MISSED: class {} uses it too", crate::scenario::offered::classes(mask)),
     };
-    format!("\nSizing conditions of class {}\n", sizing.class)
-        + &line(1, "headroom of a port", sizing.headroom.have, sizing.headroom.need)
+    format!(
+        "\nSizing conditions of class {} (of senders that obey a pause at once)\n",
+        sizing.class
+    ) + &line(1, "headroom of a port", sizing.headroom.have, sizing.headroom.need)
         + &line(2, "pool", sizing.pool_size.have, sizing.pool_size.need)
         + &format!("  3 pool {} to itself: {own}\n", sizing.pool)
 }

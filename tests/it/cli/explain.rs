@@ -104,3 +104,52 @@ fn datasets_are_compared() {
     assert!(columns.iter().any(|c| c["column"] == "delivered_bytes"), "{found:#}");
     assert_eq!(place.ends(&["compare", "a", "c", "--tables", "timings"]).0, 2);
 }
+
+/// Two inputs of 35 % lossless and 25 % lossy load in bursts, and a pause storm through the middle
+/// half: some repetitions lose a little, others nothing.
+const STORM: &str = "\
+schema: 1
+name: storm
+seed: 1
+repetitions: 20
+base:
+  duration: 2ms
+  topology: {kind: single-switch, hosts: 3, rate: 100Gbps, delay: 500ns}
+  switch:
+    SharedBufferManager:
+      EnablePFC: [0, 0, 0, 1, 0, 0, 0, 0]
+      TrafficClassPoolMapping: [0, 0, 0, 1, 0, 0, 0, 0]
+      PoolAllocationMap: [0.5, 0.5, 0, 0, 0, 0, 0, 0]
+      LossyAlpha: 0
+      QueueDropThresholdEnable: true
+      QueueDropThreshold: 1
+  nic: {hosts: {0: {hold: {classes: [3], from: 500us, until: 1500us}}}}
+  traffic:
+    - {pattern: on-off, receiver: 0, senders: 2, on: 35us, off: 65us, burst: exponential, packet: 1500B, dscp: 24}
+    - {pattern: on-off, receiver: 0, senders: 2, on: 25us, off: 75us, burst: exponential, packet: 1500B, dscp: 0}
+  record: {interval: 1ms, tables: [jobs, drops, pfc]}
+axes:
+  PlaneBDP: [500KB, 3MB, 6MB]
+";
+
+#[test]
+fn some_runs_only() {
+    let place = Place::new(STORM);
+    place.succeeds(&["run", "sweep.yaml", "--quiet", "--out", "d"]);
+    let (_, whole) = json(&place, &["explain", "d", "--json"]);
+    let points = whole["points"].as_array().unwrap();
+    let with_loss: Vec<u64> = points.iter().map(|p| p["with_loss"].as_u64().unwrap()).collect();
+    assert!(points.iter().all(|p| p["repetitions"] == 20), "{points:#?}");
+    assert_eq!([with_loss[0], with_loss[2]], [20, 0], "a small limit, a large one");
+    assert!((1..20).contains(&with_loss[1]), "some runs only: {with_loss:?}");
+    let interval = points[1]["interval_95"].as_array().unwrap();
+    let (low, high) = (interval[0].as_f64().unwrap(), interval[1].as_f64().unwrap());
+    let share = with_loss[1] as f64 / 20.0;
+    assert_eq!(points[1]["share"], share);
+    assert!(0.0 < low && low < share && share < high && high < 1.0, "{low} {share} {high}");
+    // Pauses alone would not tell the runs apart: the storm is in all of them.
+    assert_eq!(finding(&whole, "pause_hog")["jobs"], 60);
+    let text = place.succeeds(&["explain", "d", "--point", "PlaneBDP=3MB"]);
+    let told = format!("{} of 20 repetitions lost packets", with_loss[1]);
+    assert!(text.starts_with(&told) && text.contains("egress_queue_limit"), "{text}");
+}
