@@ -7,8 +7,10 @@ pub mod exit;
 
 mod attributes;
 mod compact;
+mod compare;
 mod completions;
 mod execute;
+mod explain;
 mod export;
 mod import;
 mod inspect;
@@ -70,6 +72,10 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Put many small parts of a dataset into few large ones
     Compact(compact::CompactArgs),
+    /// Explain what a dataset found, or why one of its jobs lost packets
+    Explain(explain::ExplainArgs),
+    /// Compare two datasets: which jobs differ in which columns
+    Compare(compare::CompareArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
     /// Make a sweep file of what another program is run with
@@ -122,6 +128,8 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Verify(args) => verify::run(args, out),
         Command::Merge(args) => merge::run(args, out),
         Command::Compact(args) => compact::run(args, out),
+        Command::Explain(args) => explain::run(args, out),
+        Command::Compare(args) => compare::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),
         Command::Slurm(args) => slurm::run(args, out),

@@ -13,6 +13,7 @@ use crate::sim::random::Seeds;
 use crate::sweep::plan::JobId;
 use arrow::array::RecordBatch;
 use clap::Args;
+use std::fmt::Display;
 use std::io::Write;
 
 /// Arguments of `repro`.
@@ -83,7 +84,7 @@ fn print_row(row: &JobRow, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What the job simulates, checked against its id.
-fn resolve(row: &JobRow, data: &Location) -> Result<(Scenario, Seeds), Failure> {
+pub(super) fn resolve(row: &JobRow, data: &dyn Display) -> Result<(Scenario, Seeds), Failure> {
     again::resolve(row).map_err(|refused| match refused {
         Refused::Unreadable(error) => Failure::new(
             Exit::Output,

@@ -61,12 +61,14 @@ pub fn texts<'b>(batch: &'b RecordBatch, name: &str) -> impl Fn(usize) -> Option
     }
 }
 
-fn integer(batch: &RecordBatch, name: &str, index: usize) -> Option<i64> {
+/// A column's integer.
+pub fn integer(batch: &RecordBatch, name: &str, index: usize) -> Option<i64> {
     let column = batch.column_by_name(name)?.as_any().downcast_ref::<Int64Array>()?;
     column.is_valid(index).then(|| column.value(index))
 }
 
-fn number(batch: &RecordBatch, name: &str, index: usize) -> Option<f64> {
+/// A column's number.
+pub fn number(batch: &RecordBatch, name: &str, index: usize) -> Option<f64> {
     let column = batch.column_by_name(name)?.as_any().downcast_ref::<Float64Array>()?;
     column.is_valid(index).then(|| column.value(index))
 }

@@ -238,7 +238,8 @@ pub(super) fn columns_apart(
     Ok(apart)
 }
 
-fn shown(array: &dyn Array, row: usize) -> std::result::Result<String, ArrowError> {
+/// A value as text.
+pub(super) fn shown(array: &dyn Array, row: usize) -> std::result::Result<String, ArrowError> {
     let options = FormatOptions::new().with_null("null");
     ArrayFormatter::try_new(array, &options)?.value(row).try_to_string()
 }

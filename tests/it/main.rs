@@ -1,6 +1,7 @@
 //! Behaviour of the whole crate, one module a subject, in one binary.
 
 mod cli;
+mod field;
 mod golden;
 mod nics;
 mod ns3;

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod errors;
+mod explain;
 mod faults;
 mod import;
 mod results;
