@@ -41,7 +41,7 @@ base:
     - {pattern: incast, receiver: 0, senders: 8, bytes: 8MB, packet: 4000B, dscp: 8}
 axes:
   senders: [8, 16, 24, 32]
-  bytes: [20MB, 40MB, 80MB, 160MB]
+  bytes: [80MB, 160MB, 320MB, 640MB]
   HeadRoomPerPortLimit: [64KB, 128KB, 192KB, 256KB]
 ";
 

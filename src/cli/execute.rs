@@ -17,6 +17,7 @@ use clap::Args;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
@@ -95,7 +96,7 @@ pub fn run_outstanding(
 
     let rows = job_rows(dataset, plan)?;
     if args.shard.is_none() {
-        out.write_all(summary(View::of(plan), &rows, folder).as_bytes())?;
+        out.write_all(summary(View::of(plan), &rows, Path::new(&dataset.shown())).as_bytes())?;
     }
     let ran = ended.tally.ran + ended.tally.failed + ended.tally.not_run;
     let took = rough(begin.elapsed());
@@ -108,7 +109,7 @@ pub fn run_outstanding(
             jobs(ran),
             jobs(skipped),
             jobs(ended.tally.outstanding),
-            folder.display()
+            dataset.shown()
         )?,
     }
     out.flush()?;

@@ -94,7 +94,9 @@ impl From<SweepError> for Failure {
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
         let exit = match &error {
-            RecordError::UnknownJob { .. } => Exit::Usage,
+            RecordError::UnknownJob { .. } | RecordError::SameFolder { .. } => Exit::Usage,
+            RecordError::NoPlan { .. } | RecordError::OtherPlan { .. } => Exit::Invalid,
+            RecordError::Conflict { .. } => Exit::Differ,
             RecordError::SameColumn { .. } => Exit::Invalid,
             RecordError::TwiceInChunk(_)
             | RecordError::ColumnLength { .. }

@@ -6,21 +6,28 @@
 pub mod exit;
 
 mod attributes;
+mod compact;
 mod completions;
 mod execute;
 mod export;
 mod import;
 mod inspect;
+mod k8s;
+mod location;
+mod merge;
 mod plan;
 mod repro;
 mod results;
 mod retry;
 mod run;
 mod schema;
+mod show;
+mod slurm;
 mod status;
 mod summary;
 mod sweep_file;
 mod text;
+mod verify;
 mod watch;
 
 pub use exit::{Exit, Failure};
@@ -49,16 +56,28 @@ enum Command {
     Run(run::RunArgs),
     /// Run jobs of a dataset again that failed or were set aside
     Retry(retry::RetryArgs),
+    /// Show what a dataset's jobs came to
+    Summary(show::SummaryArgs),
     /// Show how far a dataset is: done, running, failed, time left
     Status(status::StatusArgs),
     /// Show one scenario in plain figures: start-up stages, sizing conditions, warnings
     Inspect(inspect::InspectArgs),
     /// Run one job of a dataset again and compare its rows
     Repro(repro::ReproArgs),
+    /// Check every byte of a dataset and run a sample of its jobs again
+    Verify(verify::VerifyArgs),
+    /// Take the jobs of other datasets into one
+    Merge(merge::MergeArgs),
+    /// Put many small parts of a dataset into few large ones
+    Compact(compact::CompactArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
     /// Make a sweep file of what another program is run with
     Import(import::ImportArgs),
+    /// Write and submit the scripts that run a planned dataset as a Slurm array
+    Slurm(slurm::SlurmArgs),
+    /// Print the manifest that runs a planned dataset as a Kubernetes Job
+    K8s(k8s::K8sArgs),
     /// List every key of a scenario, or explain one
     Attributes(attributes::AttributesArgs),
     /// Print the JSON Schema of the sweep file, for editors
@@ -96,11 +115,17 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(args, out),
         Command::Run(args) => run::run(args, out),
         Command::Retry(args) => retry::run(args, out),
+        Command::Summary(args) => show::run(args, out),
         Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
+        Command::Verify(args) => verify::run(args, out),
+        Command::Merge(args) => merge::run(args, out),
+        Command::Compact(args) => compact::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),
+        Command::Slurm(args) => slurm::run(args, out),
+        Command::K8s(args) => k8s::run(args, out),
         Command::Schema => schema::run(out),
         Command::Attributes(args) => attributes::run(args, out),
         Command::Completions(args) => completions::run(args, out),

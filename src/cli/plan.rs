@@ -1,6 +1,7 @@
 //! `plan`: what a sweep file would run, without running it.
 
 use super::exit::{Exit, Failure};
+use super::location::{Location, Place, StagingArgs, location};
 use super::sweep_file::SweepFile;
 use super::text::{self, Align, TextTable};
 use crate::record::{Dataset, StoredTable};
@@ -10,8 +11,9 @@ use crate::sweep::plan::{JobId, Plan};
 use crate::units::thousands;
 use clap::Args;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Name of the file that holds a dataset's plan.
@@ -35,8 +37,10 @@ pub struct PlanArgs {
     #[arg(long, value_name = "KEY")]
     explain: Option<String>,
     /// Freeze the plan in this dataset: what runs there reads it, never the sweep file again
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", value_parser = location())]
+    out: Option<Location>,
+    #[command(flatten)]
+    staging: StagingArgs,
     /// Refuse the plan if any point is one the switch would refuse
     #[arg(long)]
     strict: bool,
@@ -60,14 +64,16 @@ pub fn run(args: &PlanArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if args.strict {
         args.sweep.refuse_infeasible(&plan)?;
     }
-    if let Some(folder) = &args.out {
-        let dataset = Dataset::open_or_create(folder)?;
-        let change = freeze(&dataset, &plan)?;
-        match change {
+    if let Some(location) = &args.out {
+        let place = Place::take(location.clone(), &args.staging)?;
+        let change = place.open_or_create().and_then(|dataset| freeze(&dataset, &plan));
+        let mut frozen = None;
+        place.close(change.map(|change| frozen = Some(change)))?;
+        match frozen.flatten() {
             Some(change) => writeln!(out, "\n{change}")?,
-            None => writeln!(out, "\nfrozen in {}", folder.display())?,
+            None => writeln!(out, "\nfrozen in {location}")?,
         }
-        writeln!(out, "next: poolsweep run {}", folder.display())?;
+        writeln!(out, "next: poolsweep run {location}")?;
     }
     Ok(())
 }
@@ -83,7 +89,7 @@ pub fn freeze(dataset: &Dataset, plan: &Plan) -> Result<Option<String>, Failure>
     if before.as_deref() == Some(json.as_bytes()) && dataset.has_points() {
         return Ok(None);
     }
-    let planned = dataset.planned()?;
+    let planned = dataset.planned()?.unwrap_or_default();
     if let Some((sweep, others)) = plan.files.split_first() {
         dataset.write_sources(sweep, others)?;
     }
@@ -101,7 +107,7 @@ pub fn freeze(dataset: &Dataset, plan: &Plan) -> Result<Option<String>, Failure>
     let added_done = now.difference(&planned).filter(|job| done.contains_key(job)).count();
     let mut text = format!(
         "the plan in {}: {} added, {dropped} dropped, {kept} kept ({finished} of them done)",
-        dataset.path().display(),
+        dataset.shown(),
         text::count(added, "job"),
     );
     if added_done > 0 {
@@ -113,19 +119,17 @@ pub fn freeze(dataset: &Dataset, plan: &Plan) -> Result<Option<String>, Failure>
     Ok(Some(text))
 }
 
-/// The plan frozen in a dataset.
+/// The plan frozen in a dataset; `shown` is what a person knows the dataset by.
 ///
 /// # Errors
 /// A folder without one; one that cannot be used.
-pub fn frozen_plan(folder: &Path) -> Result<Plan, Failure> {
+pub fn frozen_plan(folder: &Path, shown: impl Display) -> Result<Plan, Failure> {
     let path = folder.join(PLAN_FILE);
     if !path.exists() {
         return Err(Failure::new(
             Exit::Invalid,
             format!(
-                "there is no plan in {}: poolsweep plan SWEEP.yaml --out {} makes one",
-                folder.display(),
-                folder.display()
+                "there is no plan in {shown}: poolsweep plan SWEEP.yaml --out {shown} makes one"
             ),
         ));
     }

@@ -1,19 +1,19 @@
 //! `repro`: one job of a dataset again, compared row by row.
 
 use super::exit::{Exit, Failure};
+use super::location::{Location, location};
 use super::results::{parse_id, texts};
 use super::text::count;
-use crate::record::{self, Dataset, JobMeta, JobRow, JobRows, RecordError, Status, StoredTable};
-use crate::run::recorder::{Simulate, record_as};
+use crate::record::remote::Extent;
+use crate::record::{Dataset, JobRow, JobRows, Status, StoredTable};
+use crate::run::again::{self, Refused};
 use crate::run::simulator::Simulator;
 use crate::scenario::Scenario;
 use crate::sim::random::Seeds;
-use crate::sweep::identify;
 use crate::sweep::plan::JobId;
 use arrow::array::RecordBatch;
 use clap::Args;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 /// Arguments of `repro`.
 #[derive(Debug, Args)]
@@ -21,8 +21,8 @@ pub struct ReproArgs {
     /// The job's id: 16 hex digits, the job_id column of every table
     job: String,
     /// The dataset
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[arg(long, value_name = "DIR", value_parser = location())]
+    data: Location,
 }
 
 /// Runs the job on this thread, compares every table recorded, prints its row.
@@ -34,14 +34,13 @@ pub fn run(args: &ReproArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Err(Failure::new(
             Exit::Usage,
             format!(
-                "{:?} is no job id: it has 16 digits of 0-9 and a-f, as the job_id column of {} \
-                 has them",
-                args.job,
-                args.data.join("jobs").display()
+                "{:?} is no job id: it has 16 digits of 0-9 and a-f, as the job_id column of \
+                 {}/jobs has them",
+                args.job, args.data
             ),
         ));
     };
-    let dataset = Dataset::open(&args.data)?;
+    let dataset = args.data.read(Extent::Jobs)?;
     let row = dataset.job(id)?;
     print_row(&row, out)?;
     if matches!(row.status, Status::Infeasible | Status::Quarantined) {
@@ -58,7 +57,7 @@ pub fn run(args: &ReproArgs, out: &mut dyn Write) -> Result<(), Failure> {
             format!("{error}: the path starts from the folder the sweep was run in"),
         )
     })?;
-    let rows = again(&simulator, &row, &scenario, seeds)?;
+    let rows = again::run(&simulator, &row, &scenario, seeds)?;
     let differences = compare(&dataset, &row, rows, out)?;
     if differences.is_empty() {
         return Ok(());
@@ -84,52 +83,25 @@ fn print_row(row: &JobRow, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What the job simulates, checked against its id.
-fn resolve(row: &JobRow, data: &Path) -> Result<(Scenario, Seeds), Failure> {
-    let (id, seeds, mut scenario) =
-        identify(&row.scenario, row.repetition, row.seed).map_err(|error| {
-            Failure::new(
-                Exit::Output,
-                format!(
-                    "the scenario of job {} in {} cannot be read ({error}): another version of \
-                     poolsweep wrote it, see the provenance table for which",
-                    row.id,
-                    data.display()
-                ),
-            )
-        })?;
-    if id != row.id {
-        return Err(Failure::new(
+fn resolve(row: &JobRow, data: &Location) -> Result<(Scenario, Seeds), Failure> {
+    again::resolve(row).map_err(|refused| match refused {
+        Refused::Unreadable(error) => Failure::new(
+            Exit::Output,
+            format!(
+                "the scenario of job {} in {} cannot be read ({error}): another version of \
+                 poolsweep wrote it, see the provenance table for which",
+                row.id, data
+            ),
+        ),
+        Refused::OtherJob(id) => Failure::new(
             Exit::Differ,
             format!(
                 "job {} is job {id} to this poolsweep: a version with other semantics wrote it, \
                  see the provenance table for which",
                 row.id
             ),
-        ));
-    }
-    record_as(&mut scenario, row.tables, row.interval, row.zeros);
-    Ok((scenario, seeds))
-}
-
-fn again(
-    simulator: &Simulator,
-    row: &JobRow,
-    scenario: &Scenario,
-    seeds: Seeds,
-) -> Result<JobRows, RecordError> {
-    let meta = JobMeta {
-        id: row.id,
-        repetition: row.repetition,
-        seed: row.seed,
-        scenario: row.scenario.clone(),
-        tables: row.tables,
-        interval: row.interval,
-        zeros: row.zeros,
-    };
-    match crate::run::catch(|| simulator.simulate(scenario, seeds)) {
-        Ok(Ok(observed)) => JobRows::new(meta, record::Outcome::Ran(&observed)),
-        Ok(Err(message)) | Err(message) => JobRows::new(meta, record::Outcome::Failed(&message)),
-    }
+        ),
+    })
 }
 
 /// What differs, a line a table; says of each table that does not how many rows are equal.

@@ -2,22 +2,24 @@
 
 use super::execute::{ExecuteArgs, run_outstanding};
 use super::exit::{Exit, Failure};
-use super::plan::frozen_plan;
+use super::location::{Location, Place, StagingArgs, location};
 use super::watch::watched;
-use crate::record::{Dataset, Status};
+use crate::record::Status;
 use crate::run::supervise::WORKER;
-use crate::run::suspects::Suspects;
+use crate::run::suspects::{self, Suspects};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
 
 /// Arguments of `retry`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("which").required(true).multiple(true)))]
 pub struct RetryArgs {
     /// The dataset
-    folder: PathBuf,
+    #[arg(value_name = "DIR", value_parser = location())]
+    dataset: Location,
+    #[command(flatten)]
+    staging: StagingArgs,
     /// Jobs with the status failed
     #[arg(long, group = "which")]
     failed: bool,
@@ -33,19 +35,14 @@ pub struct RetryArgs {
 /// # Errors
 /// As `run`.
 pub fn run(args: &RetryArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let folder = || Ok(args.folder.clone());
+    let place = Place::take(args.dataset.clone(), &args.staging)?;
+    let folder = || Ok(place.folder().to_owned());
     // What dies again must not be forgotten again by the process that goes on.
     if args.quarantined && std::env::var_os(WORKER).is_none() {
-        let suspects = Suspects::of(&args.folder);
-        let forgotten = suspects.all().and_then(|all| {
-            let set_aside = all.iter().filter(|(_, s)| s.is_set_aside());
-            set_aside.map(|(&job, _)| job).try_for_each(|job| suspects.forgive(job))
-        });
-        forgotten.map_err(|e| Failure::new(Exit::Output, e))?;
+        forgive(&place)?;
     }
-    watched(args.execute.in_process, folder, |stop, run| {
-        let plan = frozen_plan(&args.folder)?;
-        let dataset = Dataset::open_or_create(&args.folder)?;
+    let worked = watched(args.execute.in_process, Some(&place), folder, |stop, run| {
+        let (plan, dataset) = place.open_planned()?;
         let mut again = BTreeSet::new();
         if args.failed {
             again.insert(Status::Failed);
@@ -54,5 +51,19 @@ pub fn run(args: &RetryArgs, out: &mut dyn Write) -> Result<(), Failure> {
             again.insert(Status::Quarantined);
         }
         run_outstanding(&args.execute, &plan, &dataset, again, run, &stop, out)
-    })
+    });
+    place.close(worked)
+}
+
+/// Forgets what jobs that are set aside did.
+fn forgive(place: &Place) -> Result<(), Failure> {
+    let refused = |error: std::io::Error| Failure::new(Exit::Output, error);
+    place.get_suspects()?;
+    let suspects = Suspects::of(place.folder());
+    let all = suspects.all().map_err(refused)?;
+    for (&job, _) in all.iter().filter(|(_, suspect)| suspect.is_set_aside()) {
+        suspects.forgive(job).map_err(refused)?;
+        place.forget(&suspects::relative(job))?;
+    }
+    Ok(())
 }

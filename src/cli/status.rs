@@ -1,9 +1,8 @@
 //! `status`: how far a dataset is, from any machine that sees its folder, also while it runs.
 
 use super::exit::{Exit, Failure};
-use super::plan::frozen_plan;
+use super::location::{Location, location};
 use super::text::{self, Align, TextTable};
-use crate::record::Dataset;
 use crate::run::journal::{self, Story};
 use crate::run::progress::rough;
 use crate::run::recorder::tasks;
@@ -12,7 +11,6 @@ use crate::sweep::plan::Plan;
 use crate::units::thousands;
 use clap::Args;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs and shards shown; more are counted.
@@ -22,7 +20,8 @@ const SHOWN: usize = 20;
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// The dataset
-    folder: PathBuf,
+    #[arg(value_name = "DIR", value_parser = location())]
+    dataset: Location,
     /// As JSON; with --watch one object a line
     #[arg(long)]
     json: bool,
@@ -41,9 +40,9 @@ pub struct StatusArgs {
 /// A folder without a plan; a damaged part. Outstanding work and failed jobs have the exit codes
 /// that `run` has for them, without a word.
 pub fn run(args: &StatusArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let plan = frozen_plan(&args.folder)?;
+    let mut frozen = None;
     loop {
-        let report = look(args, &plan)?;
+        let (plan, report) = look(args, &mut frozen)?;
         if args.json {
             let json = match args.watch {
                 true => serde_json::to_string(&report),
@@ -55,7 +54,7 @@ pub fn run(args: &StatusArgs, out: &mut dyn Write) -> Result<(), Failure> {
                 // Home, and clear what is below.
                 write!(out, "\x1b[H\x1b[J")?;
             }
-            show(args, &plan, &report, out)?;
+            show(args, plan, &report, out)?;
         }
         out.flush()?;
         if !args.watch || report.counts.outstanding == 0 {
@@ -72,15 +71,22 @@ pub fn run(args: &StatusArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
 }
 
-fn look(args: &StatusArgs, plan: &Plan) -> Result<Report, Failure> {
+/// Looks once; the plan is read with the first look.
+fn look<'a>(
+    args: &StatusArgs,
+    frozen: &'a mut Option<Plan>,
+) -> Result<(&'a Plan, Report), Failure> {
     let unreadable =
         |e: std::io::Error| Failure::new(Exit::Output, format!("reading journals: {e}"));
-    let done = Dataset::open(&args.folder)?.done()?;
+    let (plan, dataset) = args.dataset.read_planned(frozen)?;
+    let done = dataset.done()?;
     let mut stories = Vec::new();
-    for file in journal::files(&args.folder).map_err(unreadable)? {
+    for file in journal::files(dataset.path()).map_err(unreadable)? {
         stories.push(Story::read(&file).map_err(unreadable)?);
     }
-    Ok(report(&plan.hash(), &plan.jobs, &tasks(plan), &done, &stories, journal::now()))
+    let now = journal::now();
+    let report = report(&plan.hash(), &plan.jobs, &tasks(plan), &done, &stories, now);
+    Ok((plan, report))
 }
 
 fn show(
@@ -90,7 +96,7 @@ fn show(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let counts = &report.counts;
-    let folder = args.folder.display();
+    let folder = &args.dataset;
     let number = |n: usize| thousands(n as i128);
     write!(
         out,

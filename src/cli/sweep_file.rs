@@ -1,6 +1,7 @@
 //! The arguments every command that reads a sweep file has.
 
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
+use super::location::Location;
 use crate::sweep::plan::{Overrides, Plan};
 use clap::Args;
 use std::path::PathBuf;
@@ -32,6 +33,14 @@ impl SweepFile {
     /// # Errors
     /// An invalid file.
     pub fn load(&self) -> Result<Plan, Failure> {
+        if let Location::Remote(url) = Location::of(self.file.clone().into_os_string())
+            .map_err(|error| Failure::new(Exit::Usage, error))?
+        {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{url}: a sweep file is read from a local file, not from object storage"),
+            ));
+        }
         Ok(Plan::load(&self.file, &self.overrides())?)
     }
 }

@@ -3,6 +3,7 @@
 //! Owns what is said, and done, when the process that runs the jobs dies.
 
 use super::exit::{Exit, Failure};
+use super::location::Place;
 use crate::run::journal::{self, Story};
 use crate::run::supervise::{self, Control, Ended};
 use crate::run::suspects::Suspects;
@@ -18,13 +19,15 @@ const NAMED: usize = 8;
 
 /// Runs `work` in a process of its own that is watched, or here.
 ///
-/// `work` gets the flag that asks to stop and the name of the run. `folder` is the dataset's; it is
-/// asked for only after a death.
+/// `work` gets the flag that asks to stop and the name of the run. `place` is the dataset's if it is
+/// known before the sweep file is read. `folder` is the one it is worked on in, asked for only after
+/// a death.
 ///
 /// # Errors
 /// Those of `work`; a death that cannot be gone on from.
 pub fn watched(
     in_process: bool,
+    place: Option<&Place>,
     folder: impl Fn() -> Result<PathBuf, Failure>,
     work: impl FnOnce(Arc<AtomicBool>, String) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -41,7 +44,7 @@ pub fn watched(
     let control = Control::install().map_err(refused)?;
     loop {
         let run = origin::run_id();
-        let ended = supervise::work(&run, &control).map_err(|e| {
+        let ended = supervise::work(&run, place.and_then(Place::copy), &control).map_err(|e| {
             let text = format!("starting the process that runs the jobs: {e}; try --in-process");
             Failure::new(Exit::Internal, text)
         })?;
@@ -52,7 +55,12 @@ pub fn watched(
                     exit => Err(Failure::silent(exit)),
                 };
             }
-            Ended::Died { cause, own } => after_death(&folder()?, &run, &cause, own)?,
+            Ended::Died { cause, own } => {
+                let noted = after_death(&folder()?, &run, &cause, own);
+                let kept = place.map_or(Ok(()), Place::keep_notes);
+                // That the run ended is told first; notes not kept are told if it could go on.
+                noted.and(kept)?;
+            }
         }
         if control.stopping() {
             return Err(Failure::new(

@@ -3,15 +3,18 @@
 //! Owns the step from a job's outcome to batches of rows. Making them is pure and belongs on the
 //! thread that ran the job; the observations can be dropped afterwards.
 
-use crate::record::dataset::Dataset;
+use crate::record::dataset::{Dataset, Done};
 use crate::record::publish::Published;
+use crate::record::schema::StoredTable;
 use crate::record::{RecordError, Result, TableSet, balance, rows, transport};
 use crate::scenario::Table;
 use crate::sim::observe::{End, Observations, Totals};
 use crate::sweep::plan::JobId;
 use crate::units::Ps;
 use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Rows turned into one batch at a time: bounds what the encoder holds besides its output.
 const BATCH_ROWS: usize = 1 << 16;
@@ -97,6 +100,26 @@ pub(super) struct JobRecord {
     pub interval: Ps,
     pub zeros: bool,
     pub scenario: String,
+    /// The row, if another dataset had it.
+    pub row: Option<RecordBatch>,
+}
+
+/// Rows of `jobs`; the records are in order of their ids.
+pub(super) fn job_rows(records: &[&JobRecord]) -> Result<RecordBatch> {
+    if records.iter().all(|record| record.row.is_none()) {
+        return rows::jobs(records);
+    }
+    let refused = |source| RecordError::Rows { table: StoredTable::Jobs.name(), source };
+    let schema = StoredTable::Jobs.schema();
+    let row = |record: &&JobRecord| match &record.row {
+        // What was read from a file has its notes in the schema.
+        Some(row) => {
+            RecordBatch::try_new(Arc::clone(&schema), row.columns().to_vec()).map_err(refused)
+        }
+        None => rows::jobs(&[record]),
+    };
+    let each = records.iter().map(row).collect::<Result<Vec<_>>>()?;
+    concat_batches(&schema, &each).map_err(refused)
 }
 
 /// Everything one job leaves, as columns.
@@ -142,6 +165,7 @@ impl JobRows {
             interval,
             zeros,
             scenario,
+            row: None,
         };
         // The row is formed with the chunk's others; formed alone here, an error names its job.
         rows::jobs(&[&record])?;
@@ -166,6 +190,31 @@ impl JobRows {
             batches.insert(table, parts);
         }
         Ok(JobRows { record, batches })
+    }
+
+    /// What another dataset has of a job: its row, which says what `claim` says, and its rows in
+    /// the other tables that it claims.
+    pub(super) fn recorded(
+        id: JobId,
+        claim: Done,
+        row: RecordBatch,
+        batches: BTreeMap<Table, Vec<RecordBatch>>,
+    ) -> Self {
+        let Done { status, tables, interval, zeros } = claim;
+        let record = JobRecord {
+            id,
+            repetition: 0,
+            seed: 0,
+            status,
+            reason: None,
+            totals: None,
+            tables,
+            interval,
+            zeros,
+            scenario: String::new(),
+            row: Some(row),
+        };
+        JobRows { record, batches }
     }
 
     /// The job.

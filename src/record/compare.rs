@@ -5,8 +5,10 @@
 
 use crate::record::chunk::JobRows;
 use crate::record::dataset::Dataset;
-use crate::record::part::runs;
+use crate::record::part::{PartName, damaged, runs};
+use crate::record::read::JobRow;
 use crate::record::schema::StoredTable;
+use crate::record::stream::ByJob;
 use crate::record::{RecordError, Result, TableSet, rows};
 use crate::scenario::Table;
 use crate::sweep::plan::JobId;
@@ -14,8 +16,12 @@ use arrow::array::{Array, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+/// Columns of `jobs` that say what was recorded of a job, not what came out.
+pub(super) const CLAIM: [&str; 3] = ["tables", "interval_ps", "zeros"];
 
 /// The first difference of a job's rows in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +95,18 @@ impl Dataset {
         Ok(found)
     }
 
+    /// Reads a part of the dataset job by job: for comparing many jobs.
+    ///
+    /// # Errors
+    ///
+    /// A name that is no part's, a damaged file.
+    pub fn read_part(&self, part: &str) -> Result<PartReader<'_>> {
+        let name = PartName::parse(part);
+        let part = name.ok_or_else(|| damaged(&self.path().join(part), "no part's name"))?;
+        let jobs = ByJob::unchecked(&self.file(StoredTable::Jobs, &part), StoredTable::Jobs)?;
+        Ok(PartReader { dataset: self, part, jobs, tables: BTreeMap::new() })
+    }
+
     /// Compares the rows of all jobs in all tables but `points`, `timings` and `provenance` with
     /// those of another dataset, table by table, each held in memory whole.
     ///
@@ -117,6 +135,56 @@ impl Dataset {
             }
         }
         Ok(by_job)
+    }
+}
+
+/// A part, read once; jobs are asked for in ascending order.
+pub struct PartReader<'a> {
+    dataset: &'a Dataset,
+    part: PartName,
+    jobs: ByJob,
+    tables: BTreeMap<StoredTable, ByJob>,
+}
+
+impl PartReader<'_> {
+    /// The row of a job.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::UnknownJob`], or a damaged file.
+    pub fn row(&mut self, job: JobId) -> Result<JobRow> {
+        let rows = self.jobs.take(job)?;
+        self.dataset.job_row(job, rows)
+    }
+
+    /// Compares the rows recorded of a job (first side) with those it left now; how many rows of
+    /// how many tables were compared, and the first difference of each table.
+    ///
+    /// # Errors
+    ///
+    /// A damaged file.
+    pub fn compare(&mut self, row: &JobRow, again: &JobRows) -> Result<(u64, Vec<Difference>)> {
+        let (mut rows, mut found) = (0, Vec::new());
+        for table in row.tables.iter() {
+            let stored = StoredTable::from(table);
+            let (left, right) = match table {
+                Table::Jobs => (vec![row.row.clone()], vec![rows::jobs(&[&again.record])?]),
+                _ => {
+                    let file = match self.tables.entry(stored) {
+                        Entry::Occupied(open) => open.into_mut(),
+                        Entry::Vacant(place) => {
+                            let path = self.dataset.file(stored, &self.part);
+                            place.insert(ByJob::unchecked(&path, stored)?)
+                        }
+                    };
+                    let right = again.batches.get(&table).cloned().unwrap_or_default();
+                    (file.take(row.id)?, right)
+                }
+            };
+            rows += left.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
+            found.extend(difference(row.id, stored, &left, &right)?);
+        }
+        Ok((rows, found))
     }
 }
 
@@ -150,6 +218,24 @@ fn difference(
         }
     }
     Ok(None)
+}
+
+/// Every column in which two rows of `jobs` differ, but those that say what was recorded; with
+/// both values.
+pub(super) fn columns_apart(
+    left: &RecordBatch,
+    right: &RecordBatch,
+) -> Result<Vec<(&'static str, String, String)>> {
+    let refused = |source| RecordError::Rows { table: StoredTable::Jobs.name(), source };
+    let mut apart = Vec::new();
+    for (place, column) in StoredTable::Jobs.columns().iter().enumerate() {
+        let (a, b) = (left.column(place), right.column(place));
+        if !CLAIM.contains(&column.name) && a != b {
+            let (a, b) = (shown(a, 0).map_err(refused)?, shown(b, 0).map_err(refused)?);
+            apart.push((column.name, a, b));
+        }
+    }
+    Ok(apart)
 }
 
 fn shown(array: &dyn Array, row: usize) -> std::result::Result<String, ArrowError> {

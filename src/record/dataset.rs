@@ -3,10 +3,10 @@
 use crate::record::chunk::Status;
 use crate::record::fs::{self, Fs, RealFs};
 use crate::record::index::{Index, list};
-use crate::record::lock::{LOCK_FILE, Lock};
+use crate::record::lock::{self, LOCK_FILE, Lock};
 use crate::record::part::{self, PartName};
 use crate::record::schema::{SCHEMA_VERSION, StoredTable};
-use crate::record::{RecordError, Result, TableSet};
+use crate::record::{RecordError, Result, TableSet, switch};
 use crate::scenario::Table;
 use crate::sweep::plan::{JobId, SourceFile};
 use crate::units::Ps;
@@ -16,9 +16,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Name of the file that makes a folder a dataset.
 const MARKER: &str = "dataset.json";
+
+/// How long a reader waits for parts to be put together: that takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often a reader looks again because parts were put together while it looked.
+const MOST_LOOKS: usize = 50;
 
 /// What [`MARKER`] holds.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,7 +80,7 @@ pub(super) struct Known {
 /// The right to publish.
 pub(super) struct Publishing<'a> {
     pub known: MutexGuard<'a, Known>,
-    lock: Lock,
+    pub lock: Lock,
 }
 
 impl Publishing<'_> {
@@ -123,22 +130,47 @@ impl Dataset {
         Ok(dataset)
     }
 
+    /// Opens a dataset that is there for writing, as [`Dataset::open_or_create`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Dataset::open`] and [`Dataset::open_or_create`].
+    pub fn open_existing(path: impl Into<PathBuf>) -> Result<Self> {
+        let dataset = Dataset::open(path)?;
+        dataset.clear()?;
+        Ok(dataset)
+    }
+
     /// Opens a dataset for reading; changes nothing.
     ///
     /// # Errors
     ///
     /// No dataset there, or one of another schema version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        Dataset::open_with(path, Arc::new(RealFs))
+    }
+
+    /// As [`Dataset::open`], files that only stand for others being fetched through `fs`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Dataset::open`].
+    pub fn open_with(path: impl Into<PathBuf>, fs: Arc<dyn Fs>) -> Result<Self> {
         let root = path.into();
         if !is_marked(&root)? {
             return Err(RecordError::NoDataset { path: root });
         }
-        Ok(Dataset { root, fs: Arc::new(RealFs), known: Mutex::default() })
+        Ok(Dataset { root, fs, known: Mutex::default() })
     }
 
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.root
+    }
+
+    /// What a person knows it by: its folder, or its address.
+    pub fn shown(&self) -> String {
+        self.fs.shown(&self.root)
     }
 
     /// What is there already. About a microsecond a job.
@@ -150,6 +182,10 @@ impl Dataset {
     ///
     /// A truncated, damaged or foreign Parquet file in any table's folder, by name.
     pub fn done(&self) -> Result<BTreeMap<JobId, Done>> {
+        self.steadily(|| self.done_now())
+    }
+
+    fn done_now(&self) -> Result<BTreeMap<JobId, Done>> {
         let parts = list(&self.folder(StoredTable::Jobs))?;
         let mut there = BTreeMap::new();
         for table in TableSet::all().iter() {
@@ -157,7 +193,10 @@ impl Dataset {
             let found = list(&self.folder(stored))?;
             // Parts without their jobs part are nobody's: they may be in the making.
             for part in found.intersection(&parts) {
-                part::check_ends(&self.file(stored, part))?;
+                let file = self.file(stored, part);
+                if !self.fs.stands_in(&file) {
+                    part::check_ends(&file)?;
+                }
             }
             there.insert(table, found);
         }
@@ -250,21 +289,54 @@ impl Dataset {
         // A panic while publishing leaves what a kill leaves; the index is only ever added to.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lock = Lock::take(&self.root)?;
+        if switch::roll_forward(self.fs.as_ref(), &self.root, &mut lock)? {
+            known.count = None;
+        }
         let count = lock.count()?;
-        if count.is_none() || count != known.count {
+        let news = self.fs.refresh().map_err(RecordError::io("look for parts in", &self.root))?;
+        if news || count.is_none() || count != known.count {
             known.index.refresh(&self.root)?;
             known.count = count;
         }
         Ok(Publishing { known, lock })
     }
 
+    /// Looks at what is there, again if parts were put together meanwhile: for readers, who hold
+    /// no lock.
+    ///
+    /// # Errors
+    ///
+    /// Those of the look; [`RecordError::Unfinished`] if the process that puts parts together died
+    /// and nobody has gone on with it.
+    pub(super) fn steadily<T>(&self, look: impl Fn() -> Result<T>) -> Result<T> {
+        let (mut looked, mut waits) = (0, Instant::now());
+        loop {
+            let before = lock::compactions(&self.root);
+            let busy = || self.root.join(switch::MANIFEST).exists();
+            if !busy() {
+                let seen = look();
+                looked += 1;
+                if looked == MOST_LOOKS || lock::compactions(&self.root) == before && !busy() {
+                    return seen;
+                }
+                waits = Instant::now();
+            }
+            if waits.elapsed() > PATIENCE {
+                return Err(RecordError::Unfinished { path: self.root.clone() });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Removes what killed processes left.
     fn clear(&self) -> Result<()> {
+        // Under the lock, and after whatever was begun is ended: the temporary files of a process
+        // that died while putting parts together are the only copies of rows.
+        let publishing = self.publishing()?;
         fs::remove_orphans(self.fs.as_ref(), &self.root);
         for table in StoredTable::ALL {
             fs::remove_orphans(self.fs.as_ref(), &self.folder(table));
         }
-        let publishing = self.publishing()?;
         // Without a real lock a part without its jobs part may be in the making.
         if publishing.lock.held() {
             let whole: BTreeSet<&PartName> = publishing.known.index.parts().collect();

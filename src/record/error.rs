@@ -1,6 +1,7 @@
 //! What can go wrong with a dataset, each with the way out.
 
 use crate::record::TableSet;
+use crate::record::remote::RemoteError;
 use crate::record::schema::SCHEMA_VERSION;
 use crate::sweep::plan::JobId;
 use std::ffi::OsStr;
@@ -92,6 +93,77 @@ pub enum RecordError {
         /// How that shows.
         detail: String,
     },
+    /// Parts were being put together when the process died.
+    #[error(
+        "{} is in the middle of a compaction whose process died: nothing is lost; `poolsweep \
+         compact {}`, or whatever else writes to it, ends it",
+        path.display(),
+        path.display()
+    )]
+    Unfinished {
+        /// The dataset.
+        path: PathBuf,
+    },
+    /// A part went while its table was read.
+    #[error(
+        "{} was put into a larger part while its table was read: nothing is lost; read again",
+        path.display()
+    )]
+    Moved {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Parts cannot be put together where nobody can be kept out.
+    #[error(
+        "the file system of {} has no file locks, so another process could publish meanwhile: \
+         nothing was touched; compact a copy on another file system",
+        path.display()
+    )]
+    NoLocks {
+        /// The dataset.
+        path: PathBuf,
+    },
+    /// A dataset cannot be merged into itself.
+    #[error("{} is both source and target: give the folders of other datasets", path.display())]
+    SameFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A source of a new dataset has no plan.
+    #[error(
+        "{} has no plan.json to take over: plan the sweep into the target first (`poolsweep plan \
+         FILE --out DIR`)",
+        path.display()
+    )]
+    NoPlan {
+        /// The source.
+        path: PathBuf,
+    },
+    /// Sources of a new dataset have different plans.
+    #[error(
+        "{} was planned differently than {}: plan the combined sweep into the target first \
+         (`poolsweep plan FILE --out DIR`), then merge",
+        path.display(),
+        first.display()
+    )]
+    OtherPlan {
+        /// The source.
+        path: PathBuf,
+        /// The source before it.
+        first: PathBuf,
+    },
+    /// Two datasets hold different results of one job.
+    #[error("{}", conflict_text(conflicts))]
+    Conflict {
+        /// A line a job: the job, the columns, the values and the versions of both.
+        conflicts: Vec<String>,
+    },
+    /// A source is written to faster than it can be read.
+    #[error("{} kept changing while it was read: merge again", path.display())]
+    Restless {
+        /// The file.
+        path: PathBuf,
+    },
     /// A value does not fit the signed column it belongs in.
     #[error(
         "job {job}: {table}.{column} is {value}, which a signed column of {bits} bits cannot \
@@ -150,6 +222,9 @@ pub enum RecordError {
         /// What Arrow said.
         source: arrow::error::ArrowError,
     },
+    /// Object storage refused something.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A CSV file could not be written.
     #[error("cannot export {} to CSV: {source}", path.display())]
     Csv {
@@ -161,6 +236,26 @@ pub enum RecordError {
 }
 
 impl RecordError {
+    /// The file it is about, what is wrong with it, and what to do, if it is about a file.
+    pub(super) fn finding(&self) -> (Option<&Path>, String, String) {
+        match self {
+            RecordError::Damaged { path, detail } => {
+                (Some(path), format!("truncated or damaged: {detail}"), remedy(path).to_owned())
+            }
+            RecordError::Foreign { path, detail } => (
+                Some(path),
+                format!("does not belong to this dataset: {detail}"),
+                "move it elsewhere: every reader of the folder would trip over it".to_owned(),
+            ),
+            RecordError::Io { action, path, source } => (
+                Some(path),
+                format!("cannot {action} it: {source}"),
+                "make it readable, then verify again".to_owned(),
+            ),
+            other => (None, other.to_string(), String::new()),
+        }
+    }
+
     /// For `map_err`: names what was tried on which path.
     pub(super) fn io(
         action: &'static str,
@@ -169,6 +264,15 @@ impl RecordError {
         let path = path.into();
         move |source| RecordError::Io { action, path, source }
     }
+}
+
+fn conflict_text(conflicts: &[String]) -> String {
+    format!(
+        "the same jobs came out differently, nothing of these sources was taken: see the \
+         provenance tables for what ran them; `poolsweep repro` says which side is right, delete \
+         the part of the other\n  {}",
+        conflicts.join("\n  ")
+    )
 }
 
 /// What to do about a damaged file: only parts of job tables have a jobs part beside them.

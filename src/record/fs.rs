@@ -35,6 +35,23 @@ pub trait Fs: Send + Sync + fmt::Debug {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a folder and those above it.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Takes in what others published, where the folder does not show it by itself. Returns whether
+    /// there was anything.
+    fn refresh(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+    /// Gets the content of a file that only stands for one.
+    fn fetch(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    /// Whether a file only stands for one that is whole elsewhere.
+    fn stands_in(&self, _path: &Path) -> bool {
+        false
+    }
+    /// What a person knows a file or folder by.
+    fn shown(&self, path: &Path) -> String {
+        path.display().to_string()
+    }
 }
 
 /// The operating system's files.
@@ -104,6 +121,19 @@ impl TempFile {
     /// The name it is to have.
     pub fn target(&self) -> &Path {
         &self.target
+    }
+
+    /// The name it has until then.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Seals it and leaves it where it is, under its temporary name.
+    pub fn keep(mut self) -> Result<()> {
+        self.seal()?;
+        // Nothing is left for drop to remove.
+        self.temporary = PathBuf::new();
+        Ok(())
     }
 
     /// Ends writing: the bytes are on the disk, the name is not there yet.
@@ -206,7 +236,7 @@ static OWNER: LazyLock<String> = LazyLock::new(|| {
     format!("{}-{}-{:x}", *HOST, std::process::id(), now.as_nanos() as u64)
 });
 
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     // A bare name has the empty path above it.
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

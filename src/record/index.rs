@@ -1,7 +1,8 @@
 //! Which jobs are in which part.
 //!
 //! Rests on one rule: the set of jobs of a part never changes while the part exists (its rows may
-//! be replaced). So a name once read is known for good, and looking again costs one listing.
+//! be replaced). So a name once read is known for good, and looking again costs one listing. Parts
+//! vanish when they are put together into one of another name.
 
 use crate::record::part::{self, PartName};
 use crate::record::schema::StoredTable;
@@ -30,7 +31,7 @@ impl Index {
         let folder = root.join(StoredTable::Jobs.name());
         let found = list(&folder)?;
         if self.parts.keys().any(|part| !found.contains(part.as_ref())) {
-            // Somebody deleted a part by hand.
+            // Put together with others, or deleted by hand.
             *self = Index::default();
         }
         for part in found {
@@ -55,6 +56,12 @@ impl Index {
         let part = Arc::new(part);
         self.jobs.extend(jobs.iter().map(|&job| (job, Arc::clone(&part))));
         self.parts.insert(part, jobs);
+    }
+
+    /// Takes in a part that was made of others.
+    pub fn replace(&mut self, old: &[PartName], part: PartName, jobs: Vec<JobId>) {
+        old.iter().for_each(|old| drop(self.parts.remove(old)));
+        self.add(part, jobs);
     }
 
     /// The part that holds a job.

@@ -7,7 +7,8 @@
 //! with the same tables and interval.
 //!
 //! The file holds a counter that every publisher raises, so that the next can tell in one short
-//! read whether anybody published since it last looked.
+//! read whether anybody published since it last looked. A second counter says how often parts were
+//! put together, for readers, who hold no lock: what they listed before that is no longer there.
 //!
 //! [`Dataset`]: crate::record::Dataset
 
@@ -52,21 +53,51 @@ impl Lock {
         if !self.held {
             return Ok(None);
         }
-        let mut bytes = Vec::with_capacity(8);
-        let read = self.file.rewind().and_then(|()| self.file.read_to_end(&mut bytes));
-        read.map_err(RecordError::io("read", &self.path))?;
-        // Nothing in it yet, or half of it after a power failure: start over.
-        Ok(Some(bytes.try_into().map_or(0, u64::from_le_bytes)))
+        Ok(Some(self.counters()?.0))
     }
 
     /// Raises the counter; to be called before the first rename.
     pub fn raise(&mut self) -> Result<Option<u64>> {
-        let Some(count) = self.count()? else { return Ok(None) };
-        let next = count.wrapping_add(1);
-        let written = self.file.rewind().and_then(|()| self.file.write_all(&next.to_le_bytes()));
-        written.map_err(RecordError::io("write", &self.path))?;
-        Ok(Some(next))
+        if !self.held {
+            return Ok(None);
+        }
+        let (published, compacted) = self.counters()?;
+        self.write(published.wrapping_add(1), compacted).map(Some)
     }
+
+    /// Raises both counters; to be called while the manifest is there, before the first removal.
+    pub fn raise_compacted(&mut self) -> Result<Option<u64>> {
+        let (published, compacted) = self.counters()?;
+        self.write(published.wrapping_add(1), compacted.wrapping_add(1)).map(Some)
+    }
+
+    fn counters(&mut self) -> Result<(u64, u64)> {
+        let mut bytes = Vec::with_capacity(16);
+        let read = self.file.rewind().and_then(|()| self.file.read_to_end(&mut bytes));
+        read.map_err(RecordError::io("read", &self.path))?;
+        Ok(parse(&bytes))
+    }
+
+    fn write(&mut self, published: u64, compacted: u64) -> Result<u64> {
+        let bytes = [published.to_le_bytes(), compacted.to_le_bytes()].concat();
+        let written = self.file.rewind().and_then(|()| self.file.write_all(&bytes));
+        written.map_err(RecordError::io("write", &self.path))?;
+        Ok(published)
+    }
+}
+
+/// How often parts of a dataset were put together; takes no lock.
+pub(super) fn compactions(root: &Path) -> u64 {
+    std::fs::read(root.join(LOCK_FILE)).map_or(0, |bytes| parse(&bytes).1)
+}
+
+/// Nothing in it yet, or half of it after a power failure: start over.
+fn parse(bytes: &[u8]) -> (u64, u64) {
+    let number = |at: usize| {
+        let bytes = bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u64::from_le_bytes)
+    };
+    (number(0), number(8))
 }
 
 /// Whether the file system has no locks: the kind, or ENOLCK, ENOSYS, EOPNOTSUPP of Linux.

@@ -18,7 +18,10 @@
 //! [`Observations`]: crate::sim::observe::Observations
 
 mod balance;
+mod beside;
+mod checksum;
 mod chunk;
+mod compact;
 mod compare;
 mod dataset;
 mod error;
@@ -26,29 +29,38 @@ mod export;
 mod fs;
 mod index;
 mod lock;
+mod merge;
 mod part;
 mod points;
 mod publish;
 mod read;
+pub mod remote;
 mod rows;
 mod schema;
+mod stream;
+mod switch;
 mod tables;
 mod transport;
+mod verify;
 mod volatile;
 
 #[cfg(test)]
 mod tests;
 
 pub use chunk::{ChunkWriter, JobMeta, JobRows, Outcome, Status};
-pub use compare::{Difference, What};
+pub use compact::{Compacted, Limits};
+pub use compare::{Difference, PartReader, What};
 pub use dataset::{Dataset, Done};
 pub use error::RecordError;
 pub use export::Exported;
 pub use fs::{Fs, OutFile, RealFs};
+pub use merge::{Merged, Taken, merge};
 pub use publish::Published;
 pub use read::{JobRow, TableReader};
+pub use remote::{Remote, RemoteError, RemoteUrl};
 pub use schema::{Column, Kind, SCHEMA_VERSION, StoredTable};
 pub use tables::TableSet;
+pub use verify::{Finding, Verified};
 pub use volatile::{Provenance, Timing};
 
 /// The result of everything in this room.

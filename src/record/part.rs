@@ -6,6 +6,7 @@
 //! named in the file is a constant, so that the same rows give the same bytes with any version of
 //! the Parquet library that encodes alike.
 
+use crate::record::checksum::{Hashing, PLAN_HASH, Siblings, Sum};
 use crate::record::fs::{Fs, TempFile};
 use crate::record::schema::{Kind, SCHEMA_VERSION, StoredTable};
 use crate::record::{RecordError, Result};
@@ -14,7 +15,7 @@ use arrow::array::{Array, DictionaryArray, RecordBatch, StringArray};
 use arrow::datatypes::{Int32Type, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
@@ -23,7 +24,8 @@ use parquet::schema::types::ColumnPath;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Most rows of a row group.
@@ -73,28 +75,79 @@ impl fmt::Display for PartName {
     }
 }
 
+/// A file of a table, to be.
+pub(super) struct Draft<'a> {
+    pub table: StoredTable,
+    pub schema: SchemaRef,
+    pub plan_hash: &'a str,
+    /// The files beside it, if it is a jobs part.
+    pub siblings: Option<&'a Siblings>,
+}
+
+/// A file under a temporary name, sealed, and what it is.
+pub(super) struct Written {
+    pub file: TempFile,
+    pub sum: Sum,
+}
+
 /// Writes batches to a temporary file beside `target`, sealed but not published.
 pub(super) fn write<'a>(
     fs: &Arc<dyn Fs>,
     target: &Path,
-    table: StoredTable,
-    schema: SchemaRef,
-    plan_hash: &str,
+    draft: &Draft<'_>,
     batches: impl IntoIterator<Item = &'a RecordBatch>,
-) -> Result<TempFile> {
-    let failed = |source: ParquetError| RecordError::Write { path: target.to_path_buf(), source };
-    let file = TempFile::create(fs, target)?;
-    let settings = properties(table, &schema, plan_hash);
-    let mut writer = ArrowWriter::try_new(file, schema, Some(settings)).map_err(failed)?;
-    for batch in batches {
-        writer.write(batch).map_err(failed)?;
-    }
-    let mut file = writer.into_inner().map_err(failed)?;
-    file.seal()?;
-    Ok(file)
+) -> Result<Written> {
+    let mut writer = Writer::new(fs, target, draft)?;
+    batches.into_iter().try_for_each(|batch| writer.push(batch))?;
+    writer.finish()
 }
 
-fn properties(table: StoredTable, schema: &SchemaRef, plan_hash: &str) -> WriterProperties {
+/// Writes a file batch by batch.
+pub(super) struct Writer {
+    target: PathBuf,
+    writer: ArrowWriter<Hashing>,
+    rows: u64,
+}
+
+impl Writer {
+    /// A temporary file beside `target`.
+    pub fn new(fs: &Arc<dyn Fs>, target: &Path, draft: &Draft<'_>) -> Result<Self> {
+        let file = Hashing::new(TempFile::create(fs, target)?);
+        let settings = properties(draft);
+        let writer = ArrowWriter::try_new(file, Arc::clone(&draft.schema), Some(settings));
+        let target = target.to_path_buf();
+        match writer {
+            Ok(writer) => Ok(Writer { target, writer, rows: 0 }),
+            Err(source) => Err(RecordError::Write { path: target, source }),
+        }
+    }
+
+    /// Adds rows.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.rows += batch.num_rows() as u64;
+        let failed = |source| RecordError::Write { path: self.target.clone(), source };
+        self.writer.write(batch).map_err(failed)
+    }
+
+    /// Ends the file: its bytes are on the disk, its name is not there yet.
+    pub fn finish(mut self) -> Result<Written> {
+        let failed = |source| RecordError::Write { path: self.target.clone(), source };
+        // The data has to be out before its hash is told.
+        self.writer.flush().map_err(failed)?;
+        self.writer.sync().map_err(RecordError::io("write", &self.target))?;
+        for note in self.writer.inner_mut().end_of_data() {
+            self.writer.append_key_value_metadata(note);
+        }
+        let hashed = self.writer.into_inner().map_err(failed)?;
+        let (mut file, sum) =
+            hashed.finish(self.rows).map_err(RecordError::io("write", &self.target))?;
+        file.seal()?;
+        Ok(Written { file, sum })
+    }
+}
+
+fn properties(draft: &Draft<'_>) -> WriterProperties {
+    let Draft { table, schema, plan_hash, siblings } = draft;
     let level = ZstdLevel::try_new(3).unwrap_or_default();
     let note = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let sorted = table.sorted_by().iter().filter_map(|name| {
@@ -102,17 +155,19 @@ fn properties(table: StoredTable, schema: &SchemaRef, plan_hash: &str) -> Writer
         Some(SortingColumn { column_idx, descending: false, nulls_first: false })
     });
     let sorted: Vec<_> = sorted.collect();
+    let mut notes = vec![
+        note("poolsweep_schema_version", SCHEMA_VERSION.to_string()),
+        note("poolsweep_version", env!("CARGO_PKG_VERSION").to_owned()),
+        note(PLAN_HASH, (*plan_hash).to_owned()),
+    ];
+    notes.extend(siblings.map(Siblings::note));
     let mut settings = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
         .set_created_by(CREATED_BY.to_owned())
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_sorting_columns((!sorted.is_empty()).then_some(sorted))
-        .set_key_value_metadata(Some(vec![
-            note("poolsweep_schema_version", SCHEMA_VERSION.to_string()),
-            note("poolsweep_version", env!("CARGO_PKG_VERSION").to_owned()),
-            note("plan_hash", plan_hash.to_owned()),
-        ]));
+        .set_key_value_metadata(Some(notes));
     for column in table.columns() {
         // A path of one: names with dots are not nested.
         let path = ColumnPath::new(vec![column.name.to_owned()]);
@@ -135,8 +190,19 @@ pub(super) fn open(
     path: &Path,
     table: StoredTable,
     columns: Option<&[&str]>,
-) -> Result<parquet::arrow::arrow_reader::ParquetRecordBatchReader> {
+) -> Result<ParquetRecordBatchReader> {
     let file = File::open(path).map_err(RecordError::io("open", path))?;
+    read(path, file, table, columns, ROW_GROUP_ROWS)
+}
+
+/// As [`open`], of an open file, in batches of at most so many rows.
+pub(super) fn read(
+    path: &Path,
+    file: File,
+    table: StoredTable,
+    columns: Option<&[&str]>,
+    rows: usize,
+) -> Result<ParquetRecordBatchReader> {
     let damaged = |source: ParquetError| damaged(path, source);
     let mut builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
     check_layout(path, table, builder.schema())?;
@@ -144,7 +210,7 @@ pub(super) fn open(
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);
     }
-    builder.with_batch_size(ROW_GROUP_ROWS).build().map_err(damaged)
+    builder.with_batch_size(rows).build().map_err(damaged)
 }
 
 /// Refuses a file with other columns than its table's; `points` may have more.
@@ -230,6 +296,12 @@ pub(super) fn parse_id(path: &Path, word: &str) -> Result<JobId> {
 
 /// Cuts a batch into runs of rows of one job.
 pub(super) fn runs(path: &Path, batch: &RecordBatch) -> Result<Vec<(JobId, RecordBatch)>> {
+    let bounds = bounds(path, batch)?.into_iter();
+    Ok(bounds.map(|(job, rows)| (job, batch.slice(rows.start, rows.len()))).collect())
+}
+
+/// The rows of each job in a batch, job after job.
+pub(super) fn bounds(path: &Path, batch: &RecordBatch) -> Result<Vec<(JobId, Range<usize>)>> {
     let id = words(path, batch, "job_id")?;
     let mut runs = Vec::new();
     let mut start = 0;
@@ -239,7 +311,7 @@ pub(super) fn runs(path: &Path, batch: &RecordBatch) -> Result<Vec<(JobId, Recor
         while end < batch.num_rows() && id(end) == job {
             end += 1;
         }
-        runs.push((parse_id(path, job)?, batch.slice(start, end - start)));
+        runs.push((parse_id(path, job)?, start..end));
         start = end;
     }
     Ok(runs)

@@ -4,8 +4,9 @@
 //! table has one layout for all sweeps.
 
 use crate::record::dataset::Dataset;
+use crate::record::part::{self, Draft};
 use crate::record::schema::{StoredTable, field_metadata};
-use crate::record::{RecordError, Result, part};
+use crate::record::{RecordError, Result};
 use crate::sweep::plan::{Column, ColumnValues, Job, JobId, Point};
 use arrow::array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Float64Builder, Int32Array, Int64Array,
@@ -35,37 +36,13 @@ impl Dataset {
     ) -> Result<()> {
         let batch = batch(points, jobs, columns)?;
         let table = StoredTable::Points;
-        part::write(self.fs(), &self.points_file(), table, batch.schema(), plan_hash, [&batch])?
-            .publish()
+        let draft = Draft { table, schema: batch.schema(), plan_hash, siblings: None };
+        part::write(self.fs(), &self.points_file(), &draft, [&batch])?.file.publish()
     }
 
     /// Whether there are points.
     pub fn has_points(&self) -> bool {
         self.points_file().exists()
-    }
-
-    /// The jobs that the points name; none where there are no points.
-    ///
-    /// # Errors
-    ///
-    /// A damaged file.
-    pub fn planned(&self) -> Result<BTreeSet<JobId>> {
-        let mut planned = BTreeSet::new();
-        if !self.has_points() {
-            return Ok(planned);
-        }
-        let path = self.points_file();
-        for batch in part::open(&path, StoredTable::Points, Some(&["job_id"]))? {
-            let batch = batch.map_err(|e| part::damaged(&path, e))?;
-            let id = part::words(&path, &batch, "job_id")?;
-            for row in 0..batch.num_rows() {
-                // An excluded point has none.
-                if !id(row).is_empty() {
-                    planned.insert(part::parse_id(&path, id(row))?);
-                }
-            }
-        }
-        Ok(planned)
     }
 
     /// Where the points are.

@@ -25,13 +25,14 @@
 //! and leaves it. Files are written before the lock is taken; renames happen under it, after
 //! another look at what is there.
 
-use crate::record::chunk::{JobRows, by_id};
+use crate::record::checksum::{self, Siblings};
+use crate::record::chunk::{JobRows, by_id, job_rows};
 use crate::record::dataset::{Dataset, Done, Publishing};
 use crate::record::fs::TempFile;
 use crate::record::index::Index;
-use crate::record::part::{self, PartName};
+use crate::record::part::{self, Draft, PartName, Written};
 use crate::record::schema::StoredTable;
-use crate::record::{RecordError, Result, TableSet, rows};
+use crate::record::{RecordError, Result, TableSet};
 use crate::scenario::Table;
 use crate::sweep::plan::JobId;
 use arrow::array::{ArrayRef, DictionaryArray, RecordBatch};
@@ -52,22 +53,24 @@ pub struct Published {
 
 /// Jobs of a chunk that go into one part.
 #[derive(Debug, PartialEq, Eq)]
-struct Group {
-    part: PartName,
+pub(super) struct Group {
+    pub part: PartName,
     /// Of the chunk.
-    jobs: Vec<JobId>,
+    pub jobs: Vec<JobId>,
     /// Whether the part is there.
-    replaces: bool,
+    pub replaces: bool,
     /// Whether the part has other jobs too, whose rows are kept.
-    mixed: bool,
+    pub mixed: bool,
 }
 
 /// A part's files, written and synced.
-struct Prepared {
-    files: BTreeMap<Table, TempFile>,
+pub(super) struct Prepared {
+    pub files: BTreeMap<Table, TempFile>,
+    /// What those beside the jobs part are.
+    pub siblings: Siblings,
 }
 
-type Jobs = BTreeMap<JobId, JobRows>;
+pub(super) type Jobs = BTreeMap<JobId, JobRows>;
 
 impl Dataset {
     /// Writes the jobs of a chunk as one unit. Fine to call from several threads at once.
@@ -93,8 +96,8 @@ impl Dataset {
             let mut publishing = self.publishing()?;
             let now = group(&publishing.known.index, &jobs);
             if now != groups {
-                // Somebody else recorded some of the jobs meanwhile; parts only become more, so
-                // this ends.
+                // Somebody else recorded some of the jobs meanwhile, or put parts together. Both
+                // end: there are only so many jobs, and only so many parts.
                 groups = now;
                 continue;
             }
@@ -117,24 +120,31 @@ impl Dataset {
         let mut tables: TableSet = mine().flat_map(|job| job.record.tables.iter()).collect();
         kept.iter().flat_map(|k| k.keys()).for_each(|&table| tables.insert(table));
         let mut files = BTreeMap::new();
-        for table in tables.iter() {
+        let mut siblings = Siblings::default();
+        // The jobs part comes last: it vouches for the others.
+        let others = tables.iter().filter(|&table| table != Table::Jobs);
+        for table in others.chain([Table::Jobs]) {
             let mut rows = kept.as_mut().and_then(|k| k.remove(&table)).unwrap_or_default();
             if table == Table::Jobs && rows.is_empty() {
                 let records: Vec<_> = mine().map(|job| &job.record).collect();
-                rows.entry(group.jobs[0]).or_default().push(rows::jobs(&records)?);
+                rows.entry(group.jobs[0]).or_default().push(job_rows(&records)?);
             } else {
                 for job in mine() {
                     let own = match table {
-                        Table::Jobs => vec![rows::jobs(&[&job.record])?],
+                        Table::Jobs => vec![job_rows(&[&job.record])?],
                         _ => job.batches.get(&table).cloned().unwrap_or_default(),
                     };
                     rows.insert(job.id(), own);
                 }
             }
-            let file = self.write_part(plan_hash, table, &group.part, &rows)?;
-            files.insert(table, file);
+            let listed = (table == Table::Jobs).then_some(&siblings);
+            let written = self.write_part(plan_hash, table, &group.part, &rows, listed)?;
+            if table != Table::Jobs {
+                siblings.add(table.into(), written.sum);
+            }
+            files.insert(table, written.file);
         }
-        Ok(Prepared { files })
+        Ok(Prepared { files, siblings })
     }
 
     fn write_part(
@@ -143,15 +153,17 @@ impl Dataset {
         table: Table,
         part: &PartName,
         rows: &Rows,
-    ) -> Result<TempFile> {
+        siblings: Option<&Siblings>,
+    ) -> Result<Written> {
         let stored = StoredTable::from(table);
         let target = self.file(stored, part);
         let batches = rows.values().flatten();
-        part::write(self.fs(), &target, stored, stored.schema(), plan_hash, batches)
+        let draft = Draft { table: stored, schema: stored.schema(), plan_hash, siblings };
+        part::write(self.fs(), &target, &draft, batches)
     }
 
     /// Gives a part's files their names.
-    fn place(
+    pub(super) fn place(
         &self,
         plan_hash: &str,
         publishing: &mut Publishing<'_>,
@@ -170,11 +182,12 @@ impl Dataset {
                 prepared = Some(self.prepare(plan_hash, group, jobs, Some(kept))?);
             }
             publishing.announce()?;
-            self.withdraw(plan_hash, group)?;
+            let coming = prepared.as_ref().map(|p| &p.siblings);
+            self.withdraw(plan_hash, group, coming)?;
         } else {
             publishing.announce()?;
         }
-        let Some(Prepared { mut files }) = prepared else { return Ok(()) };
+        let Some(Prepared { mut files, .. }) = prepared else { return Ok(()) };
         let last = files.remove(&Table::Jobs);
         let tables: TableSet = files.keys().copied().collect();
         let mut placed = Vec::new();
@@ -227,13 +240,20 @@ impl Dataset {
         let others = || claims.iter().filter(|(job, _)| !group.jobs.contains(job));
         let mut tables: TableSet = others().flat_map(|(_, claim)| claim.tables.iter()).collect();
         tables.insert(Table::Jobs);
+        let listed = self.siblings(&group.part)?;
         let mut kept = BTreeMap::new();
         for table in tables.iter() {
             let stored = StoredTable::from(table);
             let path = self.file(stored, &group.part);
+            self.fs().fetch(&path).map_err(RecordError::io("get", &path))?;
             if !path.exists() {
                 // Deleted by hand; `done` does not count it either.
                 continue;
+            }
+            // A damaged row must not get a new checksum.
+            let found = checksum::check(&path)?;
+            if table != Table::Jobs {
+                listed.vouch(&path, stored, &found.sum)?;
             }
             let mut rows = Rows::new();
             for batch in part::open(&path, stored, None)? {
@@ -250,17 +270,32 @@ impl Dataset {
     }
 
     /// Takes back what the jobs part says of the jobs to be replaced.
-    fn withdraw(&self, plan_hash: &str, group: &Group) -> Result<()> {
+    ///
+    /// The part then lists the files there are and those to come, since a kill may leave either.
+    fn withdraw(&self, plan_hash: &str, group: &Group, coming: Option<&Siblings>) -> Result<()> {
         let path = self.file(StoredTable::Jobs, &group.part);
+        let mut siblings = self.siblings(&group.part)?;
+        coming.into_iter().for_each(|coming| siblings.extend(coming));
         let mut rows = Rows::new();
         for batch in part::open(&path, StoredTable::Jobs, None)? {
             let batch = batch.map_err(|e| part::damaged(&path, e))?;
             for (job, run) in part::runs(&path, &batch)? {
-                let run = if group.jobs.contains(&job) { unclaimed(&run)? } else { run };
+                let run = if group.jobs.contains(&job) {
+                    claiming(&run, TableSet::default())?
+                } else {
+                    run
+                };
                 rows.entry(job).or_default().push(run);
             }
         }
-        self.write_part(plan_hash, Table::Jobs, &group.part, &rows)?.publish()
+        let listed = Some(&siblings);
+        self.write_part(plan_hash, Table::Jobs, &group.part, &rows, listed)?.file.publish()
+    }
+
+    /// What a jobs part says of the files beside it.
+    pub(super) fn siblings(&self, part: &PartName) -> Result<Siblings> {
+        let path = self.file(StoredTable::Jobs, part);
+        Siblings::read(&path, &checksum::notes(&path)?)
     }
 
     /// Removes the files of a replaced part that hold rows of nobody any more.
@@ -297,14 +332,15 @@ fn group(index: &Index, jobs: &Jobs) -> Vec<Group> {
     by_part.into_iter().map(group).collect()
 }
 
-/// Rows of `jobs` that claim no table.
-fn unclaimed(rows: &RecordBatch) -> Result<RecordBatch> {
+/// Rows of `jobs` that claim these tables and no other.
+pub(super) fn claiming(rows: &RecordBatch, tables: TableSet) -> Result<RecordBatch> {
     let refused = |source| RecordError::Rows { table: StoredTable::Jobs.name(), source };
     let place = rows.schema().index_of("tables").map_err(refused)?;
-    let nothing: DictionaryArray<Int32Type> =
-        std::iter::repeat_n(Some(""), rows.num_rows()).collect();
+    let list = tables.to_list();
+    let lists: DictionaryArray<Int32Type> =
+        std::iter::repeat_n(Some(list.as_str()), rows.num_rows()).collect();
     let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
-    columns[place] = Arc::new(nothing);
+    columns[place] = Arc::new(lists);
     RecordBatch::try_new(StoredTable::Jobs.schema(), columns).map_err(refused)
 }
 

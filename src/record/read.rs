@@ -61,11 +61,11 @@ impl Dataset {
                 if file.exists() { VecDeque::from([file]) } else { VecDeque::new() }
             }
             StoredTable::Timings | StoredTable::Provenance => self.volatile_files(table)?,
-            _ => {
+            _ => self.steadily(|| {
                 let whole = list(&self.folder(StoredTable::Jobs))?;
                 let parts = list(&self.folder(table))?;
-                parts.intersection(&whole).map(|part| self.file(table, part)).collect()
-            }
+                Ok(parts.intersection(&whole).map(|part| self.file(table, part)).collect())
+            })?,
         };
         Ok(TableReader { table, waiting, open: None })
     }
@@ -76,10 +76,15 @@ impl Dataset {
     ///
     /// [`RecordError::UnknownJob`], or a damaged file.
     pub fn read_job(&self, table: StoredTable, job: JobId) -> Result<Vec<RecordBatch>> {
+        self.steadily(|| self.read_job_now(table, job))
+    }
+
+    fn read_job_now(&self, table: StoredTable, job: JobId) -> Result<Vec<RecordBatch>> {
         let mut index = Index::default();
         index.refresh(self.path())?;
-        let unknown = || RecordError::UnknownJob { job, path: self.path().to_path_buf() };
+        let unknown = || RecordError::UnknownJob { job, path: self.shown().into() };
         let path = self.file(table, index.part_of(job).ok_or_else(unknown)?);
+        self.fs().fetch(&path).map_err(RecordError::io("get", &path))?;
         let mut rows = Vec::new();
         if path.exists() {
             for batch in part::open(&path, table, None)? {
@@ -98,11 +103,16 @@ impl Dataset {
     /// [`RecordError::UnknownJob`], or a damaged file.
     pub fn job(&self, job: JobId) -> Result<JobRow> {
         let rows = self.read_job(StoredTable::Jobs, job)?;
-        let unknown = || RecordError::UnknownJob { job, path: self.path().to_path_buf() };
+        self.job_row(job, rows)
+    }
+
+    /// Reads the row of a job.
+    pub(super) fn job_row(&self, job: JobId, rows: Vec<RecordBatch>) -> Result<JobRow> {
+        let unknown = || RecordError::UnknownJob { job, path: self.shown().into() };
         let row = rows.into_iter().next().ok_or_else(unknown)?;
         let folder = self.folder(StoredTable::Jobs);
         let bad = |column: &str| damaged(&folder, format!("column `{column}` of job {job}"));
-        let word = |column: &str| Ok(part::words(&folder, &row, column)?(0));
+        let word = |column: &str| Result::Ok(part::words(&folder, &row, column)?(0));
         let status = Status::from_name(word("status")?).ok_or_else(|| bad("status"))?;
         Ok(JobRow {
             id: job,
@@ -119,7 +129,7 @@ impl Dataset {
     }
 
     /// The files of a table that belongs to runs, not to jobs.
-    fn volatile_files(&self, table: StoredTable) -> Result<VecDeque<PathBuf>> {
+    pub(super) fn volatile_files(&self, table: StoredTable) -> Result<VecDeque<PathBuf>> {
         let folder = self.folder(table);
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -154,6 +164,9 @@ impl Iterator for TableReader {
             let path = self.waiting.pop_front()?;
             match part::open(&path, self.table, None) {
                 Ok(reader) => self.open = Some((path, reader)),
+                Err(RecordError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                    return Some(Err(RecordError::Moved { path }));
+                }
                 Err(error) => return Some(Err(error)),
             }
         }

@@ -2,8 +2,9 @@
 //! them. Neither takes part in what is done or in comparisons.
 
 use crate::record::dataset::Dataset;
+use crate::record::part::{self, Draft};
 use crate::record::schema::StoredTable;
-use crate::record::{RecordError, Result, part};
+use crate::record::{RecordError, Result};
 use crate::sweep::plan::{JobId, SourceFile};
 use arrow::array::{
     ArrayRef, BinaryBuilder, DictionaryArray, Int32Array, Int64Array, ListBuilder, RecordBatch,
@@ -151,7 +152,8 @@ impl Dataset {
         let batch = RecordBatch::try_new(table.schema(), columns)
             .map_err(|source| RecordError::Rows { table: table.name(), source })?;
         let target = self.folder(table).join(name);
-        part::write(self.fs(), &target, table, table.schema(), plan_hash, [&batch])?.publish()
+        let draft = Draft { table, schema: table.schema(), plan_hash, siblings: None };
+        part::write(self.fs(), &target, &draft, [&batch])?.file.publish()
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Owns threads, the order of starts, and what happens when a job panics, when too many fail, when
 //! somebody asks to stop or when the sink cannot write. Memory is bounded: a chunk is open from
-//! the start of its first job to its publication, jobs are started in chunk order, so at most one
-//! chunk more than there are threads is open at any time.
+//! the start of its first job to its publication, chunks are started one after the other, so at most
+//! one more than there are threads is open at any time, and results of few jobs wait for another's.
 
 use super::chunks::{Chunk, Task};
 use super::events::{Event, Reporter, Stop};
@@ -227,9 +227,23 @@ impl<O, T> Slot<O, T> {
     }
 }
 
+/// Jobs of a chunk that may be started out of the order of the plan: so many results at most wait
+/// for one before them.
+const WINDOW: usize = 64;
+
+/// The order in which the jobs of a chunk are started, by their places in it: in that of the plan,
+/// but the longest of each few first, so that the last ones to end are short.
+fn starts(tasks: &[Task]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    for window in order.chunks_mut(WINDOW) {
+        window.sort_by(|&a, &b| tasks[b].full_cost().total_cmp(&tasks[a].full_cost()));
+    }
+    order
+}
+
 struct State<'a, W: Work, S: Sink<W::Output>> {
     chunks: Vec<Chunk>,
-    /// Every job as (chunk, place in it), in the order of starts.
+    /// Every job as (chunk, place in it), in the order of starts: [`starts`].
     order: Vec<(usize, usize)>,
     cursor: AtomicUsize,
     slots: Vec<Mutex<Slot<S::Open, W::Output>>>,
@@ -259,7 +273,7 @@ impl<'a, W: Work, S: Sink<W::Output>> State<'a, W, S> {
         let order: Vec<(usize, usize)> = chunks
             .iter()
             .enumerate()
-            .flat_map(|(chunk, c)| (0..c.tasks.len()).map(move |place| (chunk, place)))
+            .flat_map(|(chunk, c)| starts(&c.tasks).into_iter().map(move |place| (chunk, place)))
             .collect();
         State {
             slots: chunks.iter().map(|_| Mutex::new(Slot::new())).collect(),

@@ -5,6 +5,7 @@
 //! leak into results, because a sink sees the jobs of a chunk in the order of the plan, whatever
 //! the number of threads.
 
+pub mod again;
 pub mod chunks;
 pub mod estimate;
 pub mod events;
@@ -15,6 +16,7 @@ pub mod journal;
 pub mod origin;
 mod panics;
 pub mod progress;
+pub mod recheck;
 pub mod recorder;
 pub mod shard;
 pub mod simulator;

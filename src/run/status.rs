@@ -368,6 +368,19 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_jumps_shifts_ages_and_nothing_else() {
+        let (jobs, tasks) = jobs(&[1e6; 4]);
+        let done = done(&[(0, Status::Ok)]);
+        // It began, by its clock, an hour after the one who looks; then its clock was set back.
+        let ahead = story(None, 3_600_000, 3_500_000, &[(2, 3_600_000)], &[0]);
+        let report = report("p", &jobs, &tasks, &done, &[ahead], 1_000);
+        assert_eq!((report.counts.ok, report.counts.outstanding, report.counts.running), (1, 3, 1));
+        assert_eq!(report.runs[0].state, State::Running);
+        assert_eq!(report.oldest.unwrap().for_ms, 0);
+        assert!(report.eta_s.unwrap().is_finite() && report.jobs_per_s.unwrap().is_finite());
+    }
+
+    #[test]
     fn shards_are_told_apart_and_other_plans_left_out() {
         let (jobs, tasks) = jobs(&[1e6; 6]);
         let second = Shard::new(2, 3).unwrap().of(&tasks);

@@ -10,7 +10,7 @@
 //! reach both (Ctrl-C on a terminal, a batch system's) therefore count once.
 
 use std::io::{BufRead, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,10 @@ use std::{fs, io};
 
 /// Name of the environment variable that makes a process a worker; its value names the run.
 pub const WORKER: &str = "POOLSWEEP_WORKER";
+
+/// Name of the environment variable that tells a worker the folder its watcher took for it, if
+/// its dataset is not a folder itself.
+pub const COPY: &str = "POOLSWEEP_COPY";
 
 /// How a worker ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,14 +84,18 @@ impl Control {
     }
 }
 
-/// Runs this command line again as a worker, and waits for its end.
+/// Runs this command line again as a worker, in the `copy` of its dataset if it needs one, and waits
+/// for its end.
 ///
 /// # Errors
 /// A process that cannot be started or waited for.
-pub fn work(run: &str, control: &Control) -> io::Result<Ended> {
+pub fn work(run: &str, copy: Option<&Path>, control: &Control) -> io::Result<Ended> {
     let before = Kills::now();
     let mut command = Command::new(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).env(WORKER, run).stdin(Stdio::piped());
+    if let Some(copy) = copy {
+        command.env(COPY, copy);
+    }
     let mut child = command.spawn()?;
     control.attach(child.stdin.take());
     // The pipe stays open meanwhile: its end would end the worker.

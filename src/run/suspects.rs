@@ -119,7 +119,7 @@ impl Suspects {
     }
 
     fn file(&self, job: JobId) -> PathBuf {
-        self.folder.join(format!("{job}.json"))
+        self.folder.join(file_name(job))
     }
 
     fn write(&self, path: &Path, suspect: &Suspect) -> io::Result<()> {
@@ -131,6 +131,15 @@ impl Suspects {
         file.persist(path).map_err(|e| e.error)?;
         Ok(())
     }
+}
+
+/// Where a suspect is remembered, from the dataset's folder on.
+pub fn relative(job: JobId) -> PathBuf {
+    Path::new(FOLDER).join(file_name(job))
+}
+
+fn file_name(job: JobId) -> String {
+    format!("{job}.json")
 }
 
 fn read(path: &Path) -> io::Result<Option<Suspect>> {

@@ -37,8 +37,8 @@ pub const MAX_HOSTS: u64 = 65_536;
 pub const MAX_PORTS: u64 = 65_536;
 /// Most links of a topology.
 pub const MAX_LINKS: u64 = 1_048_576;
-/// Quanta a pause frame asks for.
-pub const PAUSE_QUANTA: u64 = 65_535;
+/// Quanta a pause frame of a switch asks for, and a NIC's unless it is told otherwise.
+pub const PAUSE_QUANTA: u16 = 65_535;
 
 /// One end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -234,10 +234,15 @@ fn reactive(scenario: &Scenario, hosts: u32) -> u32 {
     if scenario.nic.model == NicModel::OpenLoop { 0 } else { hosts }
 }
 
-/// How long a pause frame stops a link, ps: [`PAUSE_QUANTA`] × 512 bit at `rate` (bit/s, above 0),
-/// rounded up, plus the one-way delay. Saturates at rates below any allowed one.
+/// How long a pause frame of a switch stops a link, ps: [`pause_of`] the [`PAUSE_QUANTA`].
 pub fn pause_time(rate: u64, delay: u64) -> u64 {
-    let bit_ps = u128::from(PAUSE_QUANTA) * 512 * 1_000_000_000_000;
+    pause_of(PAUSE_QUANTA, rate, delay)
+}
+
+/// How long a pause frame stops a link, ps: its quanta × 512 bit at `rate` (bit/s, above 0),
+/// rounded up, plus the one-way delay. Saturates at rates below any allowed one.
+pub fn pause_of(quanta: u16, rate: u64, delay: u64) -> u64 {
+    let bit_ps = u128::from(quanta) * 512 * 1_000_000_000_000;
     let wait = bit_ps.div_ceil(u128::from(rate.max(1)));
     u64::try_from(wait).unwrap_or(u64::MAX).saturating_add(delay)
 }

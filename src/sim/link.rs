@@ -49,9 +49,9 @@ impl Line {
         }
     }
 
-    /// How long a pause of the full quanta lasts from its arrival, ps.
-    pub fn pause_time(&self) -> u64 {
-        links::pause_time(self.rate, self.delay)
+    /// How long a pause of that many quanta lasts from its arrival, ps.
+    pub fn pause_time(&self, quanta: u16) -> u64 {
+        links::pause_of(quanta, self.rate, self.delay)
     }
 }
 
@@ -71,9 +71,11 @@ mod tests {
     fn documented_times() {
         let line = Line::new(400_000_000_000, 500_000);
         assert_eq!(line.serialize(4_202), 84_040);
-        assert_eq!(line.pause_time(), 84_384_800);
-        assert_eq!(line.pause_time() / 2, 42_192_400);
-        assert_eq!(Line::new(400_000_000_000, 100_000).pause_time(), 83_984_800);
+        assert_eq!(line.pause_time(65_535), 84_384_800);
+        assert_eq!(line.pause_time(65_535) / 2, 42_192_400);
+        assert_eq!(Line::new(400_000_000_000, 100_000).pause_time(65_535), 83_984_800);
+        // One quantum is 512 bit.
+        assert_eq!(Line::new(400_000_000_000, 100_000).pause_time(1), 101_280);
         // 62 B at 7 Gbps: 70,857.14… ps, rounded up.
         assert_eq!(Line::new(7_000_000_000, 0).serialize(62), 70_858);
         // A byte takes more than 2^32 ps at 1 kbps.

@@ -4,8 +4,8 @@ use crate::scenario::Role;
 pub use crate::scenario::offered::{FRAME_OVERHEAD as ETHERNET_BYTES, MIN_CHARGE as LEAST_CHARGE};
 use std::fmt;
 
-/// Bytes of a PFC frame on the wire.
-pub const PFC_WIRE_BYTES: u64 = 64;
+/// Bytes on the wire of a PFC frame that a switch or an open-loop sender sends.
+pub const PFC_WIRE_BYTES: u16 = 64;
 
 /// A data packet: two words, so that it travels in registers; everything else about it is its
 /// flow's.
@@ -196,13 +196,23 @@ impl fmt::Debug for Packet {
     }
 }
 
-/// A PFC frame: one class, pause or resume.
+/// A PFC frame: one class, pause or resume. Who sends it knows how large it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PfcFrame {
     /// The class it names.
     pub tc: u8,
-    /// Pause with the full quanta, or resume.
-    pub pause: bool,
+    /// How long the pause lasts, in quanta of 512 bit; 0: it resumes.
+    pub quanta: u16,
+    /// Its own bytes on the wire.
+    pub wire: u16,
+}
+
+impl PfcFrame {
+    /// Whether it pauses its class; otherwise it resumes it.
+    #[inline]
+    pub fn pauses(self) -> bool {
+        self.quanta != 0
+    }
 }
 
 /// How large frames are, to a buffer and on the wire.
@@ -214,8 +224,8 @@ pub struct Framing {
     least: u64,
     /// On the wire beyond the IP bytes.
     wire: u64,
-    /// A PFC frame on the wire.
-    pub pfc: u64,
+    /// A PFC frame of a switch on the wire.
+    pub pfc: u16,
 }
 
 impl Framing {
@@ -244,7 +254,7 @@ impl Framing {
     pub fn frame(self, frame: &Frame) -> u64 {
         match frame {
             Frame::Data(packet) => self.wire(packet.ip()),
-            Frame::Pfc(_) => self.pfc,
+            Frame::Pfc(pfc) => u64::from(pfc.wire),
         }
     }
 }
@@ -264,7 +274,7 @@ impl Frame {
     pub fn wire(&self) -> u64 {
         match self {
             Frame::Data(packet) => packet.wire(),
-            Frame::Pfc(_) => PFC_WIRE_BYTES,
+            Frame::Pfc(pfc) => u64::from(pfc.wire),
         }
     }
 }

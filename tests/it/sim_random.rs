@@ -259,7 +259,7 @@ fn reached(scenario: &Scenario, o: &Observations) -> Vec<(&'static str, bool)> {
 fn the_scenarios_reach_everything_they_are_meant_to() {
     let mut runner = TestRunner::deterministic();
     let mut times: BTreeMap<&str, u32> = BTreeMap::new();
-    for _ in 0..2_000 {
+    for _ in 0..5_000 {
         let Case(scenario) = case().new_tree(&mut runner).expect("a case").current();
         let observations = simulate::<WinnerTree>(&scenario);
         for (what, yes) in reached(&scenario, &observations) {

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 mod buffers;
+mod chips;
 mod fabrics;
 mod reactive;
 
@@ -116,6 +117,7 @@ fn every_sweep_plans_as_shipped_and_asks_a_question() {
     let known = [
         "alpha.yaml",
         "buffer-models.yaml",
+        "chips.yaml",
         "collectives.yaml",
         "ecn.yaml",
         "flowlet.yaml",

@@ -2,33 +2,43 @@
 
 Every `console` block is run (`$ poolsweep …`), every `python` block too, and what the README shows
 below it has to be what is printed; a `yaml` block is a file, named in its first line. Blocks run in
-order, in one empty folder beside the shipped sweeps. When one differs the failure shows the new
-output: paste it.
+order, in one empty folder beside the shipped sweeps; pictures are those they save. When one differs
+the failure shows the new output: paste it.
 """
 
+import os
 import re
 import shlex
 import subprocess
 import sys
 
+import matplotlib.image
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import BINARY, RESULTS, ROOT, TIMEOUT_S, VOLATILE
 
 README = (ROOT / "README.md").read_text()
+PICTURES = ROOT / "analysis" / "pictures"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
 def lasting(text):
     """What does not depend on the machine: no times a run took, no blanks at line ends."""
     text = re.sub(r"(?m)^((?:time|shard) .* now in )[^,]*,", r"\1…,", text)
+    text = re.sub(r"(?m)^(sound: .* parts?, )\d+ bytes", r"\1… bytes", text)
     return [line.rstrip() for line in text.strip("\n").splitlines()]
 
 
 def output(command, folder):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    # As if the command and the package of analysis/ were installed.
+    env = {**os.environ, "POOLSWEEP": BINARY, "PYTHONPATH": str(ROOT / "analysis"), "MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, env=env
+    )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    # Where the README's reader is.
+    return done.stdout.replace(str(folder), "/home/lab")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +69,13 @@ def test_blocks_are_as_shown(folder):
             ran[kind] += 1
     assert printed is None, "a python block without its output"
     assert min(ran.values()) > 0, ran
+    pictures = re.findall(r"!\[.*\]\(analysis/pictures/(.*\.png)\)", README)
+    assert pictures
+    for name in pictures:
+        # Made by a block, and shown as it came out but for a pixel's shade.
+        made, shown = (matplotlib.image.imread(at / name) for at in (folder, PICTURES))
+        assert made.shape == shown.shape, name
+        assert np.abs(made - shown).mean() < 0.01, f"{name} differs: copy the new one"
 
 
 def test_every_column_is_listed(small):

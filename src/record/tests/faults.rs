@@ -108,10 +108,10 @@ impl Fs for Faulty {
 
 /// Runs `act` on a dataset made by `lay`, failing at each step in turn, and has `check` look at
 /// what is left. Returns how many steps there are.
-pub(super) fn at_every_step(
+pub(super) fn at_every_step<T>(
     fault: Fault,
     lay: impl Fn(&Path),
-    act: impl Fn(&Dataset) -> Result<Published>,
+    act: impl Fn(&Dataset) -> Result<T>,
     check: impl Fn(&Path, bool),
 ) -> u64 {
     for fail_at in 0.. {

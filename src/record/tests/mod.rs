@@ -1,9 +1,12 @@
 //! Tests of the room as a whole, on real files: what goes in comes out, whatever fails midway.
 
+mod checksums;
+mod compact;
 mod export;
 mod faults;
 mod folder;
 mod layout;
+mod merge;
 mod replace;
 mod roundtrip;
 

@@ -1,5 +1,6 @@
 //! Jobs recorded again, and several writers on one folder.
 
+use super::checksums::all_vouched;
 use super::faults::{Fault, at_every_step, sturdy};
 use super::*;
 use crate::record::StoredTable;
@@ -9,7 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeSet;
 
 /// What a plain glob over a table's folder sees: times by job (0 for tables without).
-fn glob(root: &Path, table: StoredTable) -> BTreeMap<JobId, Vec<i64>> {
+pub(super) fn glob(root: &Path, table: StoredTable) -> BTreeMap<JobId, Vec<i64>> {
     let mut seen: BTreeMap<JobId, Vec<i64>> = BTreeMap::new();
     let Ok(entries) = fs::read_dir(root.join(table.name())) else { return seen };
     for entry in entries {
@@ -88,6 +89,7 @@ fn some_jobs_again_leave_the_others_as_they_were() {
 
 /// After anything: no job lost or doubled in `jobs`, and no claim that the rows do not bear out.
 fn sound(root: &Path, jobs: &[u64]) {
+    all_vouched(root);
     let rows = glob(root, StoredTable::Jobs);
     assert_eq!(
         rows.keys().copied().collect::<Vec<_>>(),

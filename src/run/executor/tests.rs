@@ -324,3 +324,17 @@ proptest! {
         prop_assert_eq!(ended.tally.outstanding, 0);
     }
 }
+
+#[test]
+fn the_longest_of_a_few_start_first() {
+    let costs = [1e6, 3e6, 2e6, 3e6];
+    let tasks = |costs: &[f64]| -> Vec<Task> {
+        let task = |(job, &cost)| Task { job, cost, runs: true };
+        costs.iter().enumerate().map(task).collect()
+    };
+    assert_eq!(starts(&tasks(&costs)), [1, 3, 2, 0]);
+    // No job overtakes more than a window of others.
+    let rising: Vec<f64> = (0..200).map(|job| f64::from(job) * 1e6).collect();
+    let order = starts(&tasks(&rising));
+    assert_eq!((order[0], order[63], order[64], order[199]), (63, 0, 127, 192));
+}

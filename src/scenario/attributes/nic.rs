@@ -84,6 +84,14 @@ pub(super) static NIC: &[Attribute] = &[
         "NIC-sent PFC",
     ),
     attribute(
+        "nic.QuantaValue",
+        Kind::Eight(&Kind::Int),
+        Some("[65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535]"),
+        "each 1 to 65,535",
+        "How long the pauses that the NIC sends last, in quanta of 512 bit times, by class number; one that goes on is sent again every half of its time.",
+        "NIC-sent PFC",
+    ),
+    attribute(
         "nic.hold.classes",
         Kind::List(&Kind::Count),
         None,
@@ -177,6 +185,14 @@ pub(super) static NIC: &[Attribute] = &[
         None,
         "each 0 to 1; meant to be below its Xoff",
         "Share of the receive pool down to which the NIC resumes a class. At this host only.",
+        "NIC-sent PFC",
+    ),
+    attribute(
+        "nic.hosts.*.QuantaValue",
+        Kind::Eight(&Kind::Int),
+        None,
+        "each 1 to 65,535",
+        "How long the pauses that the NIC sends last, in quanta of 512 bit times, by class number; one that goes on is sent again every half of its time. At this host only.",
         "NIC-sent PFC",
     ),
     attribute(

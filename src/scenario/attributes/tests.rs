@@ -139,6 +139,7 @@ fn full() -> Vec<Scenario> {
         pfc_enable_vector: Some([0; 8]),
         pfc_static_xoff_threshold: Some([0.8; 8]),
         pfc_xon_resume_threshold: Some([0.4; 8]),
+        quanta_value: Some([1; 8]),
         hold: full_hold(),
         host_link: OwnHostLink { lane_bps: Some(BitRate(1)), lane_count: Some(1) },
     };

@@ -1,13 +1,14 @@
 //! Rules about the hosts' NICs.
 
 mod idle;
+mod pauses;
 mod port;
 mod ranges;
 mod roce;
 mod uet;
 
 use super::{Finding, Report, limits};
-use crate::scenario::links::{DEFAULT_RATE, MAX_DELAY, MAX_RATE, MIN_RATE, Outline};
+use crate::scenario::links::{DEFAULT_RATE, LinkKind, MAX_DELAY, MAX_RATE, MIN_RATE, Outline};
 use crate::scenario::offered::Offered;
 use crate::scenario::{Hold, Nic, NicModel, Scenario};
 
@@ -21,7 +22,8 @@ pub(super) fn check(
     transport(scenario, outline, report);
     idle::check(scenario, report);
     let mut common = Report::default();
-    settings("nic", nic, offered, &mut common);
+    let links = outline.map(|outline| outline.host_links);
+    settings("nic", nic, offered, links, &mut common);
     let hosts = scenario.topology.hosts();
     for &host in nic.hosts.keys() {
         let path = format!("nic.hosts.{host}");
@@ -30,7 +32,7 @@ pub(super) fn check(
             report.refuse(path.as_str(), host, rule);
         }
         let mut own = Report::default();
-        settings(&path, &nic.of_host(host), offered, &mut own);
+        settings(&path, &nic.of_host(host), offered, links, &mut own);
         // What a host shares with all NICs is said once, of all NICs.
         let new = |found: &Finding, said: &[Finding]| {
             let of_all = found.attribute.replacen(&path, "nic", 1);
@@ -64,7 +66,13 @@ fn transport(scenario: &Scenario, outline: Option<&Outline>, report: &mut Report
 }
 
 /// The rules of one NIC's settings, its host's own among them.
-fn settings(path: &str, nic: &Nic, offered: &Offered, report: &mut Report) {
+fn settings(
+    path: &str,
+    nic: &Nic,
+    offered: &Offered,
+    links: Option<LinkKind>,
+    report: &mut Report,
+) {
     if nic.pfc_response_time.0 > MAX_DELAY {
         report.refuse(format!("{path}.PfcResponseTime"), nic.pfc_response_time, "must be 0s to 1s");
     }
@@ -97,6 +105,7 @@ fn settings(path: &str, nic: &Nic, offered: &Offered, report: &mut Report) {
     if let Some(held) = &nic.hold {
         hold(path, held, enabled, report);
     }
+    pauses::check(path, nic, enabled, links, report);
 }
 
 /// The receive side of the open-loop NIC.

@@ -349,6 +349,19 @@ fn nics_keep_their_ranges() {
         nic(json!({"PfcXonResumeThreshold": [0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 1.1]})),
         &["nic.PfcXonResumeThreshold[7] = 1.1: must be 0 to 1"],
     );
+    refused(
+        nic(json!({"QuantaValue": [0, 1, 2, 3, 4, 5, 65_535, 65_536],
+            "hold": {"classes": [6]}})),
+        &[
+            "nic.QuantaValue[0] = 0: must be 1 to 65535: a frame with 0 resumes",
+            "nic.QuantaValue[7] = 65536: must be 1 to 65535: a frame with 0 resumes",
+        ],
+    );
+    warned(
+        nic(json!({"QuantaValue": [9, 9, 9, 9, 9, 9, 9, 9]})),
+        &["nic.QuantaValue = [9, 9, 9, 9, 9, 9, 9, 9]: has no effect: the NIC pauses no class of \
+           PFCEnableVector or hold"],
+    );
     warned(
         nic(json!({"PFCEnableVector": [0, 1, 0, 0, 0, 0, 0, 0]})),
         &["nic.PFCEnableVector = [0, 1, 0, 0, 0, 0, 0, 0]: without receive_rate the receive pool \

@@ -68,9 +68,11 @@ impl Page {
             if nic.pfc_enable_vector[class] == 1 && pool > 0 {
                 let at = |share: f64| size((share * pool as f64).floor() as u64);
                 self.line(format!(
-                    "    class {class} is paused from {} held, resumed at {}",
+                    "    class {class} is paused from {} held, resumed at {}; {} quanta, frames of {}",
                     at(nic.pfc_static_xoff_threshold[class]),
-                    at(nic.pfc_xon_resume_threshold[class])
+                    at(nic.pfc_xon_resume_threshold[class]),
+                    thousands(nic.quanta_value[class]),
+                    size(nic.egress.pfc_frame_size.0)
                 ));
             }
         }

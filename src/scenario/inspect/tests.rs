@@ -278,7 +278,7 @@ fn a_uet_nic_says_its_window_and_timeouts() {
       data is class 0 in the NIC, what answers it class 1 (up to 60 B of IP)
       at switches without UETPolicyEnabled too; with it data is TC0, control TC2
       receive pools   class 0 3,600,000 B (860 full), class 1 400,000 B (95 full)
-        class 0 is paused from 2,880,000 B held, resumed at 1,440,000 B
+        class 0 is paused from 2,880,000 B held, resumed at 1,440,000 B; 65,535 quanta, frames of 64 B
       transmit pools  class 0 230,400 B (54 full), class 1 25,600 B (6 full); the highest class first
       host link  13 lanes, 409.76Gbps; payload at 384.2Gbps, less than the network brings
       host link of host 2  4 lanes, 126.08Gbps; payload at 118.2Gbps, less than the network brings
@@ -299,8 +299,8 @@ fn a_roce_nic_says_its_rate_loop() {
       a full packet carries 4,096 B: 4,136 B of IP, 4,154 B on the wire
       data is class 1 in the NIC, what answers it class 1 (up to 108 B of IP)
       receive pools   class 0 3,600,000 B (870 full), class 1 400,000 B (96 full)
-        class 0 is paused from 2,880,000 B held, resumed at 1,440,000 B
-        class 1 is paused from 320,000 B held, resumed at 160,000 B
+        class 0 is paused from 2,880,000 B held, resumed at 1,440,000 B; 65,535 quanta, frames of 84 B
+        class 1 is paused from 320,000 B held, resumed at 160,000 B; 65,535 quanta, frames of 84 B
       transmit pools  class 0 230,400 B (55 full), class 1 25,600 B (6 full); the highest class first
       host link  16 lanes, 504.32Gbps; payload at 472.9Gbps
       no window: the transmit pool and the allowed rate limit what is outstanding
@@ -318,8 +318,8 @@ fn a_roce_nic_says_its_rate_loop() {
       a full packet carries 4,096 B: 4,136 B of IP, 4,154 B on the wire
       data is class 1 in the NIC, what answers it class 1 (up to 108 B of IP)
       receive pools   class 0 3,600,000 B (870 full), class 1 400,000 B (96 full)
-        class 0 is paused from 2,880,000 B held, resumed at 1,440,000 B
-        class 1 is paused from 320,000 B held, resumed at 160,000 B
+        class 0 is paused from 2,880,000 B held, resumed at 1,440,000 B; 65,535 quanta, frames of 84 B
+        class 1 is paused from 320,000 B held, resumed at 160,000 B; 65,535 quanta, frames of 84 B
       transmit pools  class 0 230,400 B (55 full), class 1 25,600 B (6 full); packets a class in turn [1, 3, 0, 0, 0, 0, 0, 0]
       host link  16 lanes, 504.32Gbps; payload at 472.9Gbps
       no window: the transmit pool and the allowed rate limit what is outstanding

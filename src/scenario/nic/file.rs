@@ -1,13 +1,16 @@
 //! The `nic` section as files and results have it.
 //!
 //! Owns defaults that depend on the model, and what is written: a block that the model reads
-//! always, in full; any other only if it says something. So the text of a scenario, and with it the
+//! always, in full; any other only if it says something (so too the quanta of pauses, which NICs
+//! with pools write always). So the text of a scenario, and with it the
 //! identity of its jobs, does not change when a model it does not use gets a new attribute, and a
 //! reactive scenario still shows every value it ran with.
 
 use super::port::EgressInFile;
 use super::uet::{CongestionControl, PdsManager};
-use super::{Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicModel, Roce};
+use super::{
+    Egress, FixedWindow, Hold, HostLink, HostNic, HpccNic, Ingress, Nic, NicModel, QUANTA, Roce,
+};
 use crate::scenario::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
@@ -125,6 +128,8 @@ pub(super) struct NicInFile {
     pfc_static_xoff_threshold: Option<[f64; 8]>,
     #[serde(rename = "PfcXonResumeThreshold")]
     pfc_xon_resume_threshold: Option<[f64; 8]>,
+    #[serde(rename = "QuantaValue", skip_serializing_if = "Option::is_none")]
+    quanta_value: Option<[i64; 8]>,
     hold: Option<Hold>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unscheduled: Option<Bytes>,
@@ -163,6 +168,8 @@ impl NicInFile {
             pfc_enable_vector: Some(nic.pfc_enable_vector),
             pfc_static_xoff_threshold: Some(nic.pfc_static_xoff_threshold),
             pfc_xon_resume_threshold: Some(nic.pfc_xon_resume_threshold),
+            quanta_value: (keep(NicBlock::Ingress) || nic.quanta_value != QUANTA)
+                .then_some(nic.quanta_value),
             hold: nic.hold.clone(),
             unscheduled: nic.unscheduled,
             interface: nic.interface,
@@ -203,6 +210,7 @@ impl From<NicInFile> for Nic {
             pfc_xon_resume_threshold: file
                 .pfc_xon_resume_threshold
                 .unwrap_or(usual.pfc_xon_resume_threshold),
+            quanta_value: file.quanta_value.unwrap_or(usual.quanta_value),
             hold: file.hold,
             unscheduled: file.unscheduled,
             interface: file.interface,
@@ -246,6 +254,12 @@ mod tests {
         assert_eq!(own.egress.pools()[..2], [900, 100]);
         assert_eq!(own.egress.wrr_queue_weights[1], 3);
         assert_eq!(nic(json!({"model": "uet", "Egress": {}})).egress.wrr_queue_weights[1], 5);
+        // Its pages say 84 B of a RoCE NIC, 64 B of the others.
+        assert_eq!(own.egress.pfc_frame_size, Bytes(84));
+        assert_eq!(nic(json!({"model": "uet"})).egress.pfc_frame_size, Bytes(64));
+        assert_eq!(nic(json!({"model": "fixed-window"})).egress.pfc_frame_size, Bytes(64));
+        let small = nic(json!({"model": "roce", "Egress": {"pfc_frame_size": 64}}));
+        assert_eq!(small.egress.pfc_frame_size, Bytes(64));
     }
 
     #[test]
@@ -257,6 +271,11 @@ mod tests {
         assert_eq!(idle.idle_blocks().collect::<Vec<_>>(), [NicBlock::HostLink]);
         let usual = nic(json!({"HostLink": {"LaneCount": 16}}));
         assert_eq!((keys(&usual).len(), usual.idle_blocks().count()), (0, 0));
+        // Who may pause shows for how long; who says nothing of it and has no pools does not.
+        let quanta = |nic: &Nic| serde_json::to_value(nic).unwrap()["QuantaValue"][7].as_i64();
+        assert_eq!(quanta(&nic(json!({}))), None);
+        assert_eq!(quanta(&nic(json!({"QuantaValue": vec![9; 8]}))), Some(9));
+        assert_eq!(quanta(&nic(json!({"model": "roce"}))), Some(65_535));
         let full = idle.in_full().unwrap();
         assert!(NicBlock::ALL.iter().all(|block| full[block.key()].is_object()));
     }
@@ -268,6 +287,8 @@ mod tests {
             json!({"model": "uet", "HostLink": {"LaneCount": 9}}),
             json!({"model": "roce", "hosts": {"3": {"HostLink": {"LaneCount": 2}}}}),
             json!({"model": "fixed-window", "Ingress": {"TotalBufferSize": 7}}),
+            json!({"QuantaValue": [1, 2, 3, 4, 5, 6, 7, 8], "hosts": {"1": {"QuantaValue": [9, 9, 9, 9, 9, 9, 9, 9]}}}),
+            json!({"model": "roce", "Egress": {"pfc_frame_size": 65}}),
         ] {
             let nic = nic(json);
             let text = serde_json::to_string(&nic).unwrap();
@@ -280,6 +301,13 @@ mod tests {
         for json in [json!({"x": 1}), json!({"Egress": {"x": 1}}), json!({"HostLink": {"x": 1}})] {
             assert!(serde_json::from_value::<Nic>(json).is_err());
         }
+    }
+
+    #[test]
+    fn one_host_s_quanta_differ() {
+        let nic = nic(json!({"hosts": {"3": {"QuantaValue": vec![100; 8]}}}));
+        assert_eq!(nic.of_host(3).quanta_value, [100; 8]);
+        assert_eq!(nic.of_host(2).quanta_value, [65_535; 8]);
     }
 
     #[test]

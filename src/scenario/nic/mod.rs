@@ -20,10 +20,14 @@ pub use roce::Roce;
 pub use uet::HostLink;
 pub use window::FixedWindow;
 
+use super::links::PAUSE_QUANTA;
 use super::switch::{Interface, Medium};
 use crate::units::{BitRate, Bytes, Ps};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Quanta that pauses ask for, by class, unless something else is said.
+const QUANTA: [i64; 8] = [PAUSE_QUANTA as i64; 8];
 
 /// Which sender and receiver a host runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -108,6 +112,7 @@ pub struct Nic {
     pub pfc_enable_vector: [i64; 8],
     pub pfc_static_xoff_threshold: [f64; 8],
     pub pfc_xon_resume_threshold: [f64; 8],
+    pub quanta_value: [i64; 8],
     pub hold: Option<Hold>,
     /// Bytes of a flow whose packets are unscheduled; none: as the model has it.
     pub unscheduled: Option<Bytes>,
@@ -150,6 +155,8 @@ pub struct HostNic {
     pub pfc_static_xoff_threshold: Option<[f64; 8]>,
     #[serde(rename = "PfcXonResumeThreshold", skip_serializing_if = "Option::is_none")]
     pub pfc_xon_resume_threshold: Option<[f64; 8]>,
+    #[serde(rename = "QuantaValue", skip_serializing_if = "Option::is_none")]
+    pub quanta_value: Option<[i64; 8]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
     #[serde(rename = "HostLink", skip_serializing_if = "OwnHostLink::is_none")]
@@ -168,6 +175,7 @@ impl Nic {
             pfc_enable_vector: model.pfc_enable_vector(),
             pfc_static_xoff_threshold: [0.8; 8],
             pfc_xon_resume_threshold: [0.4; 8],
+            quanta_value: QUANTA,
             hold: None,
             unscheduled: None,
             interface: Interface::default(),
@@ -214,6 +222,9 @@ impl Nic {
         }
         if let Some(v) = own.pfc_xon_resume_threshold {
             nic.pfc_xon_resume_threshold = v;
+        }
+        if let Some(v) = own.quanta_value {
+            nic.quanta_value = v;
         }
         if own.hold.is_some() {
             nic.hold = own.hold.clone();

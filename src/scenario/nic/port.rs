@@ -69,6 +69,7 @@ pub struct Egress {
     pub queue_scheduling_type: QueueScheduling,
     #[serde(rename = "WRRQueueWeights")]
     pub wrr_queue_weights: [i64; CLASSES],
+    pub pfc_frame_size: Bytes,
 }
 
 impl Egress {
@@ -80,6 +81,8 @@ impl Egress {
             pool_allocation_vector: SHARES,
             queue_scheduling_type: QueueScheduling::default(),
             wrr_queue_weights: [1, control, 0, 0, 0, 0, 0, 0],
+            // The documentation gives both sizes, each on the pages of one NIC.
+            pfc_frame_size: Bytes(if model == NicModel::Roce { 84 } else { 64 }),
         }
     }
 
@@ -101,6 +104,7 @@ pub(super) struct EgressInFile {
     queue_scheduling_type: Option<QueueScheduling>,
     #[serde(rename = "WRRQueueWeights")]
     wrr_queue_weights: Option<[i64; CLASSES]>,
+    pfc_frame_size: Option<Bytes>,
 }
 
 impl EgressInFile {
@@ -116,6 +120,7 @@ impl EgressInFile {
                 .queue_scheduling_type
                 .unwrap_or(usual.queue_scheduling_type),
             wrr_queue_weights: self.wrr_queue_weights.unwrap_or(usual.wrr_queue_weights),
+            pfc_frame_size: self.pfc_frame_size.unwrap_or(usual.pfc_frame_size),
         }
     }
 }
@@ -127,6 +132,7 @@ impl From<Egress> for EgressInFile {
             pool_allocation_vector: Some(egress.pool_allocation_vector),
             queue_scheduling_type: Some(egress.queue_scheduling_type),
             wrr_queue_weights: Some(egress.wrr_queue_weights),
+            pfc_frame_size: Some(egress.pfc_frame_size),
         }
     }
 }

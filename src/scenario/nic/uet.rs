@@ -134,6 +134,18 @@ impl Default for PdsManager {
     }
 }
 
+/// What of an acknowledgement moves the window: which bytes it newly acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NewlyAcknowledged {
+    /// Those of the packets that it retires: the cumulative number and the bitmap say which.
+    #[default]
+    RetiredPackets,
+    /// What the connection's received bytes, which it carries in whole units of 256 B, have grown
+    /// by since the largest that came before.
+    ReceivedBytes,
+}
+
 /// `ScalaUETCongestionControl`: the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -219,6 +231,8 @@ pub struct CongestionControl {
     pub adjust_bytes: Option<Bytes>,
     /// Time after which it is; none: `InitialBaseRTT`.
     pub adjust_period: Option<Ps>,
+    /// What counts as newly acknowledged.
+    pub newly_acknowledged: NewlyAcknowledged,
 }
 
 impl Default for CongestionControl {
@@ -253,6 +267,7 @@ impl Default for CongestionControl {
             fast_increase_by_reference: false,
             adjust_bytes: None,
             adjust_period: None,
+            newly_acknowledged: NewlyAcknowledged::default(),
         }
     }
 }

@@ -203,7 +203,7 @@ impl Sender {
     /// IP bytes committed to frames.
     pub fn committed_bytes(&self) -> u64 {
         let data = self.frames - self.pfc_frames;
-        self.wire - self.pfc_frames * PFC_WIRE_BYTES - data * ETHERNET_BYTES
+        self.wire - self.pfc_frames * u64::from(PFC_WIRE_BYTES) - data * ETHERNET_BYTES
     }
 
     /// Pause and resume frames sent to their end before `now` since the last call, by class.
@@ -216,7 +216,7 @@ impl Sender {
 
     fn count_pfc(&mut self) {
         if let Some(pfc) = self.uncounted.take() {
-            let counts = if pfc.pause { &mut self.xoff_sent } else { &mut self.xon_sent };
+            let counts = if pfc.pauses() { &mut self.xoff_sent } else { &mut self.xon_sent };
             counts[usize::from(pfc.tc)] += 1;
         }
     }
@@ -305,7 +305,7 @@ impl Sender {
     ) -> Upcoming {
         self.join_before(earliest, flows, source);
         if !self.pfc.is_empty() {
-            let end = earliest + self.line.serialize(PFC_WIRE_BYTES);
+            let end = earliest + self.line.serialize(u64::from(PFC_WIRE_BYTES));
             let (trigger, choice) = (Trigger::Free, Choice::Pfc);
             return Upcoming::Frame(Next { start: earliest, end, trigger, choice });
         }

@@ -5,7 +5,7 @@ use super::nics::Nics;
 use super::pause::Pauses;
 use super::tally::{CUT, INTERVAL, Plan, Tally, WARM_UP};
 use super::{Network, Peer, Port, Switch, order};
-use crate::scenario::links::{LinksError, NetworkPlan, Outline};
+use crate::scenario::links::{LinksError, NetworkPlan, Outline, PAUSE_QUANTA};
 use crate::scenario::startup::{Startup, StartupError};
 use crate::scenario::{
     AllToAll, Collective, Incast, LoadBalancingMethod, Nic, NicModel, OnOff, Permutation, Ring,
@@ -124,6 +124,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let budget = scenario.budget.simulated_time.unwrap_or(scenario.duration);
         let end_time = scenario.duration.0.min(budget.0);
         let end = if end_time < scenario.duration.0 { End::TimeBudget } else { End::Duration };
+        let own_framing = match scenario.nic.model {
+            NicModel::Hpcc => Framing::NS3,
+            _ => Framing::ETHERNET,
+        };
+        let framing = if M::OWN_FRAMES { own_framing } else { Framing::ETHERNET };
         let mut network = Network {
             now: 0,
             list: E::with_slots(ranks.slots()),
@@ -144,15 +149,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             averages: vec![[0.0; 8]; port_count],
             stride,
             routes,
-            own_framing: match scenario.nic.model {
-                NicModel::Hpcc => Framing::NS3,
-                _ => Framing::ETHERNET,
-            },
+            own_framing,
             balancer,
             members_before: Vec::new(),
             telemetry: nics.as_ref().is_some_and(|nics| nics.wants_telemetry()),
             started: vec![0; if M::OWN_FRAMES { port_count } else { 0 }],
-            host_side: host_side(host_count, nic),
+            host_side: host_side(host_count, nic, framing),
             host_inbound: vec![VecDeque::new(); host_count],
             receivers,
             nics,
@@ -405,7 +407,7 @@ fn ports(layout: &NetworkPlan, timing: Timing) -> (Vec<Port>, Vec<u32>) {
                     Timing::Picoseconds => line,
                     Timing::WholeNs => line.in_whole_ns(),
                 },
-                sending: Frame::Pfc(PfcFrame { tc: 0, pause: false }),
+                sending: Frame::Pfc(PfcFrame { tc: 0, quanta: 0, wire: 0 }),
                 busy: false,
                 ready: 0,
                 paused: 0,
@@ -436,12 +438,19 @@ fn receiver(nic: &Nic) -> Option<Receiver> {
     }))
 }
 
-fn host_side<'a>(hosts: usize, nic: impl Fn(usize) -> &'a Nic) -> HostSide {
+fn host_side<'a>(hosts: usize, nic: impl Fn(usize) -> &'a Nic, framing: Framing) -> HostSide {
     let mut side = HostSide { wake_at: vec![0; hosts], ..HostSide::default() };
     for host in 0..hosts {
         let nic = nic(host);
-        side.behaviours
-            .push(Behaviour { ignore_pfc: nic.ignore_pfc, response: nic.pfc_response_time.0 });
+        side.behaviours.push(Behaviour {
+            ignore_pfc: nic.ignore_pfc,
+            response: nic.pfc_response_time.0,
+            quanta: nic.quanta_value.map(|quanta| u16::try_from(quanta).unwrap_or(PAUSE_QUANTA)),
+            pfc_wire: match nic.model.has_pools() {
+                true => u16::try_from(nic.egress.pfc_frame_size.0).unwrap_or(framing.pfc),
+                false => framing.pfc,
+            },
+        });
         if let Some(hold) = &nic.hold {
             let holding = Holding {
                 classes: hold.classes.iter().map(|&tc| tc as u8).collect(),

@@ -55,28 +55,32 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let Peer::Port(peer) = own.peer else { return };
         let manager = &self.switches[own.switch as usize].manager;
         if self.ports[peer as usize].paused != 0 && manager.paused(usize::from(own.local), pool) {
-            self.suspected = Some(from);
+            self.suspected = Some((from, pool));
         }
     }
 
     /// Looks at what was suspected.
     #[cold]
     pub(super) fn look_at_suspected(&mut self) {
-        if let Some(from) = self.suspected.take()
+        if let Some((from, pool)) = self.suspected.take()
             && self.deadlock.is_none()
-            && !self.can_move(from)
+            && !self.can_move(from, pool)
         {
             self.look_everywhere();
         }
     }
 
-    /// Whether a lossless packet that came in by a port is being sent, or stands in a queue that is
-    /// not held.
-    fn can_move(&self, from: usize) -> bool {
+    /// Whether a lossless packet that came in by a port to a pool is being sent, or stands in a queue
+    /// that is not held. What is in other pools does not count: their packets may go on for ever.
+    fn can_move(&self, from: usize, pool: usize) -> bool {
         let switch = &self.switches[self.ports[from].switch as usize];
         let local = usize::from(self.ports[from].local);
-        let ours =
-            |packet: &Packet| packet.in_port() == local && switch.manager.lossless(packet.tc());
+        let ours = |packet: &Packet| {
+            let tc = packet.tc();
+            packet.in_port() == local
+                && switch.manager.lossless(tc)
+                && switch.manager.pool_of(tc) == pool
+        };
         self.ports[switch.first_port..switch.first_port + switch.ports].iter().any(|port| {
             let free = port.queues.iter().enumerate().filter(|(tc, _)| port.paused >> tc & 1 == 0);
             Self::sends(port).is_some_and(|packet| ours(&packet))

@@ -10,13 +10,26 @@ use crate::sim::packet::{Frame, Packet, PfcFrame};
 use crate::sim::switch::buffer::BufferManager;
 use std::collections::BTreeMap;
 
-/// How a host answers PFC.
-#[derive(Debug, Clone, Copy, Default)]
+/// How a host answers PFC, and what its own PFC frames are like.
+#[derive(Debug, Clone, Copy)]
 pub struct Behaviour {
     /// PFC has no effect.
     pub ignore_pfc: bool,
     /// Time from a PFC frame's arrival to its effect, ps.
     pub response: u64,
+    /// Quanta its pauses ask for, by class; above 0.
+    pub quanta: [u16; 8],
+    /// Bytes of its PFC frames on the wire.
+    pub pfc_wire: u16,
+}
+
+impl Behaviour {
+    /// A PFC frame of the host's for `tc`; a pause asks for the quanta of `class`, the host's own
+    /// number of it.
+    pub fn frame(&self, tc: u8, class: u8, pause: bool) -> PfcFrame {
+        let quanta = if pause { self.quanta[usize::from(class & 7)] } else { 0 };
+        PfcFrame { tc, quanta, wire: self.pfc_wire }
+    }
 }
 
 /// Classes a host keeps paused for a while.
@@ -169,14 +182,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Signal::Pause => true,
             Signal::Resume => false,
         };
+        let frame = self.host_side.behaviour(host).frame(tc, tc, pause);
         if pause {
-            let at = self.now + self.hosts[host as usize].line().pause_time() / 2;
+            let at = self.now + self.hosts[host as usize].line().pause_time(frame.quanta) / 2;
             self.host_side.refresh_at.insert((host, tc), at);
             self.schedule(at, Kind::Refresh, order(host, 0, tc));
         } else {
             self.host_side.refresh_at.remove(&(host, tc));
         }
-        self.touch_host(host, kind, |sender| sender.queue_pfc(PfcFrame { tc, pause }));
+        self.touch_host(host, kind, |sender| sender.queue_pfc(frame));
     }
 
     /// A hold's next frame, or a receiver's half-time check, falls due.
@@ -185,12 +199,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             && hold.classes.contains(&tc)
         {
             let pause = hold.until != Some(self.now);
+            let frame = self.host_side.behaviour(host).frame(tc, tc, pause);
             if pause {
-                let half = self.hosts[host as usize].line().pause_time() / 2;
+                let half = self.hosts[host as usize].line().pause_time(frame.quanta) / 2;
                 let at = hold.until.unwrap_or(u64::MAX).min(self.now + half);
                 self.schedule(at, Kind::Refresh, order(host, 0, tc));
             }
-            let frame = PfcFrame { tc, pause };
             if self.nics.is_some() {
                 self.nic_queue_pfc(host, frame);
             } else {

@@ -187,7 +187,7 @@ pub struct Network<M, E, D> {
     /// The first circle ends the job, at an instant that nothing can know before.
     stop_on_deadlock: bool,
     /// A port whose packets may have come to stand still in this event.
-    suspected: Option<usize>,
+    suspected: Option<(usize, usize)>,
     /// The first circle found.
     deadlock: Option<deadlock::Circle>,
 

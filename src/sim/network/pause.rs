@@ -1,6 +1,7 @@
 //! PFC at switch ports: sending, refreshing, receiving, running out.
 
 use super::{Network, order};
+use crate::scenario::links::PAUSE_QUANTA;
 use crate::sim::event::{EventList, Kind};
 use crate::sim::meter::Depth;
 use crate::sim::observe::PfcEventRow;
@@ -194,7 +195,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if !M::PAUSES_EXPIRE {
             return;
         }
-        let at = self.now + self.ports[port].line.pause_time() / 2;
+        let at = self.now + self.ports[port].line.pause_time(PAUSE_QUANTA) / 2;
         let place = (self.hosts.len() + port) * 8 + pool;
         self.pauses.refresh_at[place] = at;
         if !self.pauses.refresh_armed[place] {
@@ -220,6 +221,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Queues one PFC frame a class of a pool's group, in rising order; returns the group.
     fn queue_group(&mut self, port: usize, pool: usize, pause: bool) -> u8 {
         let group = self.switches[self.ports[port].switch as usize].manager.priority_group(pool);
+        let (quanta, wire) = (if pause { PAUSE_QUANTA } else { 0 }, self.framing().pfc);
         for tc in (0..8).filter(|tc| group >> tc & 1 != 0) {
             let p = &mut self.ports[port];
             let behind = match M::ROUND_ROBIN {
@@ -227,7 +229,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 true => p.queues[0].len() as u32 - p.pfc.iter().map(|(_, n)| n).sum::<u32>(),
                 false => 0,
             };
-            p.pfc.push_back((PfcFrame { tc, pause }, behind));
+            p.pfc.push_back((PfcFrame { tc, quanta, wire }, behind));
         }
         let p = &mut self.ports[port];
         p.pfc_waits = !p.pfc.is_empty();
@@ -259,15 +261,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[cold]
     pub(super) fn count_pfc_sent(&mut self, port: usize) {
         if let Frame::Pfc(frame) = self.ports[port].sending {
-            self.pauses.sent(self.hosts.len() + port, frame.tc, frame.pause, 1);
-            self.tally.count_pfc(frame.pause, 1);
+            self.pauses.sent(self.hosts.len() + port, frame.tc, frame.pauses(), 1);
+            self.tally.count_pfc(frame.pauses(), 1);
         }
     }
 
     /// A PFC frame arrives at a switch port.
     #[cold]
     pub(super) fn pfc_arrival(&mut self, port: usize, frame: PfcFrame) {
-        self.pauses.received(self.hosts.len() + port, frame.tc, frame.pause);
+        self.pauses.received(self.hosts.len() + port, frame.tc, frame.pauses());
         if self.plan.pfc_events {
             let p = &self.ports[port];
             let node = self.switches[p.switch as usize].node;
@@ -288,7 +290,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// Keeps what was received now.
     fn pfc_event(&mut self, node: u32, port: u32, frame: PfcFrame) {
-        let PfcFrame { tc, pause } = frame;
+        let (tc, pause) = (frame.tc, frame.pauses());
         self.rows.pfc_events.push(PfcEventRow { sim_time: self.now, node, port, tc, pause });
     }
 
@@ -296,8 +298,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn pfc_effect(&mut self, port: usize, frame: PfcFrame, arrived: u64) {
         let place = self.hosts.len() + port;
         let bit = 1 << frame.tc;
-        if frame.pause {
-            let until = arrived + self.ports[port].line.pause_time();
+        if frame.pauses() {
+            let until = arrived + self.ports[port].line.pause_time(frame.quanta);
             if M::PAUSES_EXPIRE && until <= self.now {
                 return;
             }
@@ -346,7 +348,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// Has a pause or resume take effect at a host, or schedules it.
     pub(super) fn host_pfc(&mut self, host: u32, frame: PfcFrame) {
-        self.pauses.received(host as usize, frame.tc, frame.pause);
+        self.pauses.received(host as usize, frame.tc, frame.pauses());
         if self.plan.pfc_events {
             self.pfc_event(host, 0, frame);
         }
@@ -366,8 +368,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     fn host_effect(&mut self, host: u32, frame: PfcFrame, arrived: u64, kind: Kind) {
         let place = host as usize;
         let held = self.hosts[place].paused() >> frame.tc & 1 != 0;
-        if frame.pause {
-            let until = arrived + self.hosts[place].line().pause_time();
+        if frame.pauses() {
+            let until = arrived + self.hosts[place].line().pause_time(frame.quanta);
             if M::PAUSES_EXPIRE && until <= self.now {
                 return;
             }
@@ -383,7 +385,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         } else {
             self.pauses.release(place, frame.tc, self.now);
         }
-        self.hold_host(host, kind, frame.tc, frame.pause);
+        self.hold_host(host, kind, frame.tc, frame.pauses());
     }
 
     /// A pause may have run out.

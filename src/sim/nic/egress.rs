@@ -292,7 +292,7 @@ impl Egress {
     pub fn next_wire(&self, framing: Framing) -> u64 {
         if let Some(frame) = self.urgent.front() {
             return match frame {
-                Urgent::Pfc(_) => framing.pfc,
+                Urgent::Pfc(pfc) => u64::from(pfc.wire),
                 Urgent::Packet(packet) => framing.wire(u64::from(packet.ip)),
             };
         }
@@ -421,8 +421,9 @@ mod tests {
             assert!(egress.reserve(class, 60));
             egress.queue(0, packet(class, 60));
         }
-        let pfc = PfcFrame { tc: 0, pause: true };
+        let pfc = PfcFrame { tc: 0, quanta: 65_535, wire: 84 };
         egress.queue_urgent(Urgent::Pfc(pfc));
+        assert_eq!(egress.next_wire(Framing::ETHERNET), 84, "its own size");
         egress.set_paused(1, true);
         assert_eq!(egress.pick(5, false), Some(Picked::Pfc(pfc)));
         assert_eq!(egress.pick(5, false), Some(Picked::Packet(packet(0, 60))), "1 is held");

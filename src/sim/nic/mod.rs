@@ -88,7 +88,11 @@ pub struct Header {
     pub kind: PacketKind,
     /// Bits of the transport's own.
     pub flags: u8,
+    /// Acknowledgements: received bytes, the low 24 bits of their number of units.
+    received: [u8; 3],
 }
+
+const _: () = assert!(size_of::<Header>() == 32, "a header travels with every packet");
 
 impl Header {
     /// A header of a kind, every other field 0.
@@ -103,7 +107,22 @@ impl Header {
             penalty: 0,
             kind,
             flags: 0,
+            received: [0; 3],
         }
+    }
+
+    /// Received bytes, in units of the transport's: the low 24 bits of what was set.
+    #[inline]
+    pub fn received(&self) -> u32 {
+        let [low, middle, high] = self.received;
+        u32::from_le_bytes([low, middle, high, 0])
+    }
+
+    /// Sets the received bytes, in units of the transport's; 24 bits of them are kept.
+    #[inline]
+    pub fn set_received(&mut self, units: u64) {
+        let [low, middle, high, ..] = units.to_le_bytes();
+        self.received = [low, middle, high];
     }
 
     /// Its PSN, for transports whose PSNs do not wrap: the one nearest to another one.

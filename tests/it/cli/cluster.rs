@@ -109,6 +109,8 @@ fn shards_run_at_once_even_one_twice_and_make_the_same_dataset() {
     assert!(said.contains("0 jobs outstanding; all shards: poolsweep status data"), "{said}");
     assert!(place.rows("data") == place.rows("whole"));
     assert!(place.succeeds(&["status", "data"]).starts_with("uneven: 320 of 320 jobs done"));
+    let summary = place.succeeds(&["summary", "data"]);
+    assert!(summary.starts_with("uneven: ") && summary.contains("320 ok"), "{summary}");
 }
 
 #[test]

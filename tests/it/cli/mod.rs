@@ -6,6 +6,8 @@ mod faults;
 mod import;
 mod results;
 mod signals;
+mod slurm;
+mod trust;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};

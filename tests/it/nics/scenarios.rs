@@ -315,6 +315,32 @@ fn nic(f: Frame) -> impl Strategy<Value = Value> {
     )
 }
 
+/// Constants of the NIC that its documentation leaves open, and quanta.
+fn open_constants(f: Frame) -> impl Strategy<Value = Value> {
+    let quanta =
+        prop_oneof![Just(vec![65_535i64; 8]), vec(select(vec![40i64, 100, 1_000, 65_535]), 8)];
+    let reading = select(vec!["retired-packets", "received-bytes"]);
+    (quanta, select(vec![64u64, 84, 300]), reading).prop_map(move |(quanta, size, reading)| {
+        let mut nic = json!({"QuantaValue": quanta, "Egress": {"pfc_frame_size": size}});
+        if f.model == "uet" {
+            nic["ScalaUETCongestionControl"] = json!({"newly_acknowledged": reading});
+        }
+        nic
+    })
+}
+
+/// Lays objects over one another key by key.
+fn merge(onto: &mut Value, over: Value) {
+    match (onto, over) {
+        (Value::Object(onto), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(onto.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (onto, over) => *onto = over,
+    }
+}
+
 fn pattern(f: Frame) -> impl Strategy<Value = Value> {
     let mss = f.mss;
     let bytes =
@@ -416,9 +442,12 @@ pub fn case(manner: Manner) -> impl Strategy<Value = Case> {
             let (policy, trimming) = (uet && policy < 5, uet && policy < 4);
             let mss = if manner == Gentle && trimming { mss.max(200) } else { mss };
             let f = Frame { model, manner, hosts, rate, mss, full: mss + 108, policy, trimming };
-            (Just(topology), switch(f), nic(f), vec(pattern(f), 1..=2), times(f))
+            // Drawn last: what was found before is still drawn alike.
+            let open = open_constants(f);
+            (Just(topology), switch(f), nic(f), vec(pattern(f), 1..=2), times(f), open)
         })
-        .prop_filter_map("refused", |(topology, switch, nic, traffic, times)| {
+        .prop_filter_map("refused", |(topology, switch, mut nic, traffic, times, open)| {
+            merge(&mut nic, open);
             let (duration, warm_up, interval, drained) = times;
             let scenario = json!({
                 "duration": duration,

@@ -1,6 +1,6 @@
 //! The worked numbers of the endpoints, through the whole simulator.
 
-use poolsweep::scenario::{Scenario, refusals};
+use poolsweep::scenario::{Scenario, Table, Until, refusals};
 use poolsweep::sim::nic::stats::NicStats;
 use poolsweep::sim::observe::{DropReason, End, Observations};
 use poolsweep::sim::random::Seeds;
@@ -246,6 +246,68 @@ fn a_host_with_13_lanes_falls_behind_and_one_with_14_does_not() {
     // The receiver penalty alone keeps the pool from filling.
     let limited = run(13, 0, 25);
     assert_eq!(lost(&limited), 0);
+}
+
+/// Frames of a NIC that does nothing but hold a class, from 1 us to 4 us.
+#[test]
+fn a_nic_s_pause_frames_have_its_size_and_its_quanta() {
+    let run = |model: &str, own: Value| {
+        let mut nic = json!({"model": model, "hosts": {"2": {"hold":
+            {"classes": [0], "from": 1_000_000, "until": 4_000_000}}}});
+        if let (Some(nic), Value::Object(own)) = (nic.as_object_mut(), own) {
+            nic.extend(own);
+        }
+        nic["PFCEnableVector"] = json!(vec![0; 8]);
+        let mut s = scenario(one_switch(3), roomy(), nic, flows(&[(0, 1, 400_000, 0)]));
+        s.duration = Ps(100_000_000);
+        s.until = Until::Duration;
+        s.record.interval = Some(s.duration);
+        s.record.tables = vec![Table::Jobs, Table::Pfc, Table::PortCounters];
+        let o = observe(&s);
+        assert_eq!((o.totals.end, o.totals.drops), (End::Duration, [0; 7]));
+        let counted = |node: u32, port: u32| {
+            let mut rows = o.port_counters.iter().filter(|r| (r.node, r.port) == (node, port));
+            rows.next().copied().expect("the port has counted")
+        };
+        let (sent, received) = (counted(2, 0), counted(3, 2));
+        assert_eq!((sent.packets_tx, sent.bytes_tx), (received.packets_rx, received.bytes_rx));
+        let held = o.pfc.iter().find(|r| (r.node, r.port, r.tc) == (3, 2, 0)).expect("a hold");
+        assert_eq!(held.xoff_rx + held.xon_rx, sent.packets_tx);
+        (held.xoff_rx, sent.bytes_tx, held.paused)
+    };
+    // One pause and one resume, of the size that each NIC's pages give; the port is held from the
+    // arrival of the first to that of the second.
+    assert_eq!(run("roce", json!({})), (1, 2 * 84, 3_000_000));
+    assert_eq!(run("uet", json!({})), (1, 2 * 64, 3_000_000));
+    assert_eq!(run("fixed-window", json!({})), (1, 2 * 64, 3_000_000));
+    for size in [64, 84, 300] {
+        let own = json!({"Egress": {"pfc_frame_size": size}});
+        assert_eq!(run("roce", own.clone()), (1, 2 * size, 3_000_000));
+        assert_eq!(run("uet", own), (1, 2 * size, 3_000_000));
+    }
+    // 1,000 quanta last 1,380 ns and are asked for again every 690: at 1, 1.69, 2.38, 3.07, 3.76.
+    assert_eq!(run("roce", json!({"QuantaValue": vec![1_000; 8]})), (5, 6 * 84, 3_000_000));
+}
+
+/// A receive pool that stays above its pause point is paused again every half pause.
+#[test]
+fn a_nic_asks_again_after_half_of_its_own_quanta() {
+    let run = |quanta: i64| {
+        let nic = json!({"model": "roce", "hosts": {"0": {"HostLink": {"LaneCount": 2},
+            "QuantaValue": vec![quanta; 8]}}});
+        let mut switch = roomy();
+        switch["SharedBufferManager"]["EnablePFC"] = json!([1, 0, 0, 0, 0, 0, 0, 0]);
+        let list = flows(&[(1, 0, 8_000_000, 0)]);
+        let o = observe(&scenario(one_switch(2), switch, nic, list));
+        assert_eq!((o.totals.end, o.totals.drops), (End::Drained, [0; 7]));
+        let row = o.pfc.iter().find(|r| (r.node, r.port, r.tc) == (2, 0, 0)).expect("a hold");
+        (pauses_sent(&o, 0), row.paused)
+    };
+    // What comes after a pause has left keeps the pool above its pause point for about 2 us: longer
+    // than half of a short pause, 690 ns, and shorter than half of the usual one, 42 us.
+    let (usual, short) = (run(65_535), run(1_000));
+    assert!(short.0 > usual.0, "{short:?} {usual:?}");
+    assert!(usual.1 > 0 && short.1 > 0);
 }
 
 #[test]

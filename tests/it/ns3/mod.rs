@@ -3,7 +3,11 @@
 //! Every pause and resume at its nanosecond, node and port, every flow completion and every drop.
 //! The traces are those cases whose outcome does not depend on the order of simultaneous events.
 
+mod incasts;
+mod losses;
+mod priorities;
 mod properties;
+mod script;
 
 use poolsweep::scenario::links::{Link, LinkEnd, NetworkPlan, PortPlan, SwitchPlan};
 use poolsweep::scenario::{Scenario, Topology};
@@ -136,6 +140,7 @@ impl Case {
         let mut sorted = recorded;
         sorted.sort_unstable();
         assert_eq!(received(run, self.origin), sorted);
+        self.compare_sent(run);
 
         // Source, destination, bytes, start, duration of the flows that ended.
         let mut recorded: Vec<[u64; 5]> = self
@@ -176,6 +181,46 @@ impl Case {
         }
         dropped.sort_unstable();
         assert_eq!(dropped, recorded);
+    }
+
+    /// Compares the pauses and resumes that switches decided to send, where they were recorded: 2 and
+    /// 3, at the sender and the instant of the decision. A frame waits at most for the one in
+    /// transmission, and no two of a port cross, so each is that of its reception in order; here a
+    /// frame is counted when it has been sent.
+    fn compare_sent(&self, run: &Observations) {
+        let mut decided: BTreeMap<(u32, u64, u64), Vec<u64>> = BTreeMap::new();
+        for row in self.rows("pfc.txt").iter().filter(|row| row[4] >= 2) {
+            let own = (self.nodes[&row[1]], row[3] - 1, 3 - row[4]);
+            decided.entry(own).or_default().push(row[0]);
+        }
+        if decided.is_empty() {
+            return;
+        }
+        let mut before = BTreeMap::new();
+        let mut sent: BTreeMap<(u32, u64, u64), Vec<u64>> = BTreeMap::new();
+        for row in run.pfc.iter().filter(|row| row.node >= self.hosts) {
+            let (xoff, xon) = before
+                .insert((row.node, row.port, row.tc), (row.xoff_tx, row.xon_tx))
+                .unwrap_or_default();
+            let at = row.sim_time / NS - 1 + self.origin;
+            for (count, kind) in [(row.xon_tx - xon, 0), (row.xoff_tx - xoff, 1)] {
+                for _ in 0..count {
+                    sent.entry((row.node, u64::from(row.port), kind)).or_default().push(at);
+                }
+            }
+        }
+        assert_eq!(sent.keys().collect::<Vec<_>>(), decided.keys().collect::<Vec<_>>());
+        // 43 B of the frame itself, and an acknowledgement's 60 B or nothing before it.
+        for (port, times) in &decided {
+            let own = &sent[port];
+            assert_eq!(own.len(), times.len(), "{port:?}");
+            for (sent, decided) in own.iter().zip(times) {
+                assert!(
+                    (decided + 3..=decided + 3 + 4).contains(sent),
+                    "{port:?}: {sent} {decided}"
+                );
+            }
+        }
     }
 
     /// Time of the last thing that was recorded, ns.

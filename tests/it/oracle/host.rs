@@ -52,6 +52,7 @@ impl FlowState {
 pub struct Host {
     pub response: u64,
     pub ignore_pfc: bool,
+    pub quanta: [u16; 8],
     hold: Option<Hold>,
     /// Flows taking turns, by class.
     turns: [VecDeque<usize>; 8],
@@ -76,6 +77,7 @@ impl Host {
         Host {
             response: nic.pfc_response_time.0,
             ignore_pfc: nic.ignore_pfc,
+            quanta: nic.quanta_value.map(|quanta| quanta as u16),
             hold: nic.hold,
             turns: Default::default(),
             receive_rate: nic.receive_rate.map(|rate| rate.0),
@@ -117,7 +119,7 @@ impl World {
 
     pub fn hold(&mut self, host: usize, tc: u8, pause: bool) {
         self.send_pfc(host, 1 << tc, pause);
-        let again = self.now + self.ports[host].pause_time / 2;
+        let again = self.now + self.half_time(host, tc);
         let until = self.hosts[host].hold.as_ref().and_then(|hold| hold.until);
         if pause && until.is_none_or(|until| again < until.0) {
             let event = Event::Hold { host, tc, pause: true };
@@ -250,7 +252,7 @@ impl World {
         h.rounds[usize::from(tc)] += 1;
         let round = h.rounds[usize::from(tc)];
         self.send_pfc(host, 1 << tc, true);
-        let again = self.now + self.ports[host].pause_time / 2;
+        let again = self.now + self.half_time(host, tc);
         let event = Event::NicRefresh { host, tc, round };
         self.schedule(again, Kind::Refresh, host, tc, event);
     }

@@ -225,7 +225,8 @@ impl Meters {
         self.counters[port][0] += 1;
         self.counters[port][1] += frame.wire();
         match *frame {
-            Frame::Pfc { tc, pause } => {
+            Frame::Pfc { tc, quanta } => {
+                let pause = quanta > 0;
                 self.classes[port][usize::from(tc)].counts[if pause { 0 } else { 2 }] += 1;
                 let totals = &mut self.rows.totals;
                 totals.pause_frames += u64::from(pause);
@@ -239,7 +240,8 @@ impl Meters {
         self.counters[port][2] += 1;
         self.counters[port][3] += frame.wire();
         match *frame {
-            Frame::Pfc { tc, pause } => {
+            Frame::Pfc { tc, quanta } => {
+                let pause = quanta > 0;
                 self.classes[port][usize::from(tc)].counts[if pause { 1 } else { 3 }] += 1;
             }
             // A packet that a switch drops has come to it all the same.

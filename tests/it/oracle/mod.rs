@@ -73,7 +73,11 @@ enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Data(Packet),
-    Pfc { tc: u8, pause: bool },
+    /// With 0 quanta it resumes.
+    Pfc {
+        tc: u8,
+        quanta: u16,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,14 +120,20 @@ struct Port {
     rate: u64,
     delay: u64,
     peer: usize,
-    pause_time: u64,
-    /// PFC frames to be sent.
-    pfc: VecDeque<(u8, bool)>,
+    /// PFC frames to be sent: class and quanta.
+    pfc: VecDeque<(u8, u16)>,
     sending: Option<Frame>,
     /// Until when each class is held.
     held: [Option<u64>; 8],
     /// The switch it belongs to; a host's port is its place in `hosts`.
     switch: Option<usize>,
+}
+
+impl Port {
+    /// A quantum is 512 bit, 64 B.
+    fn pause_time(&self, quanta: u16) -> u64 {
+        time_on_wire(64 * u64::from(quanta), self.rate) + self.delay
+    }
 }
 
 fn time_on_wire(bytes: u64, rate: u64) -> u64 {
@@ -213,7 +223,6 @@ impl World {
                 rate: link.rate,
                 delay: link.delay,
                 peer,
-                pause_time: links::pause_time(link.rate, link.delay),
                 pfc: VecDeque::new(),
                 sending: None,
                 held: [None; 8],
@@ -334,8 +343,8 @@ impl World {
         if self.ports[port].sending.is_some() {
             return;
         }
-        let frame = if let Some((tc, pause)) = self.ports[port].pfc.pop_front() {
-            Some(Frame::Pfc { tc, pause })
+        let frame = if let Some((tc, quanta)) = self.ports[port].pfc.pop_front() {
+            Some(Frame::Pfc { tc, quanta })
         } else if let Some(switch) = self.ports[port].switch {
             self.pick_queued(switch, port).map(Frame::Data)
         } else {
@@ -372,7 +381,7 @@ impl World {
     fn arrival(&mut self, port: usize, frame: Frame) {
         self.meters.received(port, &frame);
         match frame {
-            Frame::Pfc { tc, pause } => self.pfc_arrival(port, tc, pause),
+            Frame::Pfc { tc, quanta } => self.pfc_arrival(port, tc, quanta),
             Frame::Data(packet) => match self.ports[port].switch {
                 Some(switch) => self.admit(switch, port, packet),
                 None => self.receive(port, packet),
@@ -383,12 +392,26 @@ impl World {
     /// Queues PFC frames at a port, one a class in rising order, and sends if it is idle.
     fn send_pfc(&mut self, port: usize, classes: u8, pause: bool) {
         for tc in (0..8).filter(|tc| classes >> tc & 1 == 1) {
-            self.ports[port].pfc.push_back((tc, pause));
+            let quanta = if pause { self.quanta(port, tc) } else { 0 };
+            self.ports[port].pfc.push_back((tc, quanta));
         }
         self.pick(port);
     }
 
-    fn pfc_arrival(&mut self, port: usize, tc: u8, pause: bool) {
+    /// What a pause of a class asks for that a port sends.
+    fn quanta(&self, port: usize, tc: u8) -> u16 {
+        match self.ports[port].switch {
+            Some(_) => 65_535,
+            None => self.hosts[port].quanta[usize::from(tc)],
+        }
+    }
+
+    /// Half of the time that a pause lasts that a port sends.
+    fn half_time(&self, port: usize, tc: u8) -> u64 {
+        self.ports[port].pause_time(self.quanta(port, tc)) / 2
+    }
+
+    fn pfc_arrival(&mut self, port: usize, tc: u8, quanta: u16) {
         let (response, ignores) = match self.ports[port].switch {
             Some(switch) => (self.switches[switch].response, false),
             None => (self.hosts[port].response, self.hosts[port].ignore_pfc),
@@ -396,7 +419,7 @@ impl World {
         if ignores {
             return;
         }
-        let until = pause.then(|| self.now + self.ports[port].pause_time);
+        let until = (quanta > 0).then(|| self.now + self.ports[port].pause_time(quanta));
         if response == 0 {
             self.take_effect(port, tc, until);
         } else {

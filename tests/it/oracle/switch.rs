@@ -311,8 +311,8 @@ impl World {
         let round = s.rounds[local][pool];
         let group = s.startup.pools[pool].expect("a pool").priority_group;
         self.send_pfc(port, group, true);
-        let again = self.now + self.ports[port].pause_time / 2;
         let lowest = group.trailing_zeros() as u8;
+        let again = self.now + self.half_time(port, lowest);
         let event = Event::Refresh { port, pool, round };
         self.schedule(again, Kind::Refresh, port, lowest, event);
     }

@@ -303,6 +303,11 @@ fn response(line: (u64, u64)) -> impl Strategy<Value = u64> {
     ]
 }
 
+/// Quanta of a host's pauses; the frames of eight classes take as long as eight quanta.
+fn quanta() -> impl Strategy<Value = [i64; 8]> {
+    prop::array::uniform8(select(vec![17i64, 40, 41, 200, 1_000, 65_535]))
+}
+
 fn hold(line: (u64, u64)) -> impl Strategy<Value = Hold> {
     let half = pause_time(line.0, line.1) / 2;
     let classes = subsequence((0u64..8).collect::<Vec<_>>(), 1..=4);
@@ -508,61 +513,65 @@ pub fn case() -> impl Strategy<Value = Case> {
             vec(pattern(hosts), 1..=3),
             times(line),
             (prop::bool::weighted(0.4), prop::bool::weighted(0.1), any::<bool>()),
+            // Drawn last: what was found before is still drawn alike.
+            btree_map(0..hosts, quanta(), 0..=hosts as usize),
         )
-            .prop_map(
-                |(topology, switch, hosts, traffic, times, (drained, zeros, stop_on_deadlock))| {
-                    let (buffer, ecn, hash, response, (policy, tiers), flowlets) = switch;
-                    let (method, load_balancing_flowlet) = flowlets;
-                    // What spreads by destination alone does not go with flowlets.
-                    let hash = match (method, hash) {
-                        (LoadBalancingMethod::None, hash) => hash,
-                        (_, EcmpHashMethod::Dpr | EcmpHashMethod::DprWithFallback) => {
-                            EcmpHashMethod::Crc32
-                        }
-                        (_, hash) => hash,
-                    };
-                    let (duration, warm_up, interval) = times;
-                    Case(Scenario {
-                        duration: Ps(duration),
-                        until: if drained { Until::Drained } else { Until::Duration },
-                        stop_on_deadlock,
-                        warm_up: Ps(warm_up),
-                        seed_streams: Default::default(),
-                        timing: Default::default(),
-                        topology,
-                        switch: Switch {
-                            shared_buffer_manager: under(policy, buffer),
-                            packet_trimmer: PacketTrimmer {
-                                trimming_enabled: policy == Policy::Trimming,
-                            },
-                            ecn_handler: ecn,
-                            ecmp_hash_method: hash,
-                            load_balancing_method: method,
-                            load_balancing_flowlet,
-                            tiers,
-                            pfc_response_time: Ps(response),
-                            ..Switch::default()
+            .prop_map(|(topology, switch, mut hosts, traffic, times, ends, quanta)| {
+                let (drained, zeros, stop_on_deadlock) = ends;
+                for (host, quanta) in quanta {
+                    hosts.entry(host).or_default().quanta_value = Some(quanta);
+                }
+                let (buffer, ecn, hash, response, (policy, tiers), flowlets) = switch;
+                let (method, load_balancing_flowlet) = flowlets;
+                // What spreads by destination alone does not go with flowlets.
+                let hash = match (method, hash) {
+                    (LoadBalancingMethod::None, hash) => hash,
+                    (_, EcmpHashMethod::Dpr | EcmpHashMethod::DprWithFallback) => {
+                        EcmpHashMethod::Crc32
+                    }
+                    (_, hash) => hash,
+                };
+                let (duration, warm_up, interval) = times;
+                Case(Scenario {
+                    duration: Ps(duration),
+                    until: if drained { Until::Drained } else { Until::Duration },
+                    stop_on_deadlock,
+                    warm_up: Ps(warm_up),
+                    seed_streams: Default::default(),
+                    timing: Default::default(),
+                    topology,
+                    switch: Switch {
+                        shared_buffer_manager: under(policy, buffer),
+                        packet_trimmer: PacketTrimmer {
+                            trimming_enabled: policy == Policy::Trimming,
                         },
-                        nic: Nic { hosts, ..Nic::default() },
-                        traffic,
-                        record: Record {
-                            interval: Some(Ps(interval)),
-                            tables: vec![
-                                Table::Jobs,
-                                Table::PortBuffers,
-                                Table::SwitchBuffers,
-                                Table::Drops,
-                                Table::Pfc,
-                                Table::PortCounters,
-                                Table::Flows,
-                                Table::LoadBalancing,
-                            ],
-                            zeros,
-                        },
-                        budget: Default::default(),
-                    })
-                },
-            )
+                        ecn_handler: ecn,
+                        ecmp_hash_method: hash,
+                        load_balancing_method: method,
+                        load_balancing_flowlet,
+                        tiers,
+                        pfc_response_time: Ps(response),
+                        ..Switch::default()
+                    },
+                    nic: Nic { hosts, ..Nic::default() },
+                    traffic,
+                    record: Record {
+                        interval: Some(Ps(interval)),
+                        tables: vec![
+                            Table::Jobs,
+                            Table::PortBuffers,
+                            Table::SwitchBuffers,
+                            Table::Drops,
+                            Table::Pfc,
+                            Table::PortCounters,
+                            Table::Flows,
+                            Table::LoadBalancing,
+                        ],
+                        zeros,
+                    },
+                    budget: Default::default(),
+                })
+            })
     })
 }
 

@@ -236,4 +236,12 @@ pub(in crate::scenario::attributes) static NSCC: &[Attribute] = &[
         "Time after which growth is applied. Absent: `InitialBaseRTT`.",
         "uet",
     ),
+    attribute(
+        "nic.ScalaUETCongestionControl.newly_acknowledged",
+        Kind::Enum(&["retired-packets", "received-bytes"]),
+        Some("retired-packets"),
+        "",
+        "Which bytes of an acknowledgement move the window: those of the packets it retires, or the growth of the connection's received bytes, which it carries in units of 256 B. What is in flight follows the packets either way.",
+        "uet",
+    ),
 ];

@@ -53,6 +53,14 @@ pub(in crate::scenario::attributes) static PORT: &[Attribute] = &[
         "fixed-window, uet, roce",
     ),
     attribute(
+        "nic.Egress.pfc_frame_size",
+        Kind::Bytes,
+        Some("64B"),
+        "18B to 1,518B",
+        "Size on the wire of the pause and resume frames that the NIC sends. With model `roce` the default is 84B: each NIC's documentation has its own.",
+        "fixed-window, uet, roce",
+    ),
+    attribute(
         "nic.HostLink.LaneBps",
         Kind::Rate,
         Some("31520Mbps"),

@@ -485,3 +485,40 @@ fn sizing_counts_the_packets_of_the_nic() {
            class 1 at a switch, 58,272 B: packets may be lost after a pause"],
     );
 }
+
+#[test]
+fn the_frames_of_pauses_have_to_leave_before_they_are_sent_again() {
+    let quanta = |size: u64, classes: [i64; 2], quanta: [i64; 2]| {
+        let [a, b] = classes;
+        let [c, d] = quanta;
+        json!({"topology": {"delay": 0}, "nic": {"Egress": {"pfc_frame_size": size},
+            "PFCEnableVector": [a, b, 0, 0, 0, 0, 0, 0], "QuantaValue": [c, d, 1, 1, 1, 1, 1, 1]}})
+    };
+    // At 400 Gbps 84 B take 1,680 ps, a quantum 1,280: half of 3 quanta are 1,920 ps.
+    warns("roce", quanta(84, [1, 0], [3, 1]), &[]);
+    refuses(
+        "roce",
+        quanta(84, [1, 0], [2, 1]),
+        &["nic.QuantaValue[0] = 2: such a pause is sent again every 1.28ns, before its frame is \
+           out: nothing else would be sent; needs 3 or more"],
+    );
+    refuses(
+        "roce",
+        quanta(84, [1, 1], [5, 6]),
+        &[
+            "nic.QuantaValue[0] = 5: such a pause is sent again every 3.2ns, before the frames of 2 \
+           classes are out: nothing else would be sent; needs 6 or more",
+        ],
+    );
+    // A cable's delay is part of every pause.
+    let mut far = quanta(84, [1, 1], [1, 1]);
+    far["topology"]["delay"] = json!(100_000);
+    warns("roce", far, &[]);
+    for (size, text) in [(17, "17B"), (1_519, "1519B")] {
+        let rule = format!("nic.Egress.pfc_frame_size = {text}: must be 18B to 1518B");
+        refuses("uet", block("Egress", json!({"pfc_frame_size": size})), &[&rule]);
+    }
+    for size in [18, 43, 64, 84, 1_518] {
+        warns("uet", block("Egress", json!({"pfc_frame_size": size})), &[]);
+    }
+}

@@ -244,9 +244,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let tc = nics.tc_of(class);
         let nic = &mut nics.hosts[host as usize];
         let pause = signal == Signal::Pause;
-        nic.egress.queue_urgent(Urgent::Pfc(PfcFrame { tc, pause }));
+        let frame = self.host_side.behaviour(host).frame(tc, class, pause);
+        nic.egress.queue_urgent(Urgent::Pfc(frame));
         if pause {
-            let at = now + nic.line.pause_time() / 2;
+            let at = now + nic.line.pause_time(frame.quanta) / 2;
             self.host_side.refresh_at.insert((host, tc), at);
             self.schedule(at, Kind::Refresh, order(host, 0, tc));
             self.arm_release(host);

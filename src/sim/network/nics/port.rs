@@ -194,16 +194,17 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nic = &mut nics.hosts[host as usize];
         nic.touched = at;
         if let Some(frame) = nic.uncounted.take() {
-            self.pauses.sent(host as usize, frame.tc, frame.pause, 1);
-            self.tally.count_pfc(frame.pause, 1);
+            self.pauses.sent(host as usize, frame.tc, frame.pauses(), 1);
+            self.tally.count_pfc(frame.pauses(), 1);
         }
         let Some(picked) = nic.egress.pick(at, before) else { return };
         let (wire, end, frame) = match picked {
             Picked::Pfc(frame) => {
-                let end = at + nic.line.serialize(framing.pfc);
+                let wire = u64::from(frame.wire);
+                let end = at + nic.line.serialize(wire);
                 nic.uncounted = Some(frame);
                 nic.egress.started(end);
-                (framing.pfc, end, Frame::Pfc(frame))
+                (wire, end, Frame::Pfc(frame))
             }
             Picked::Packet(out) => {
                 let wire = framing.wire(u64::from(out.ip));

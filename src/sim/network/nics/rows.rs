@@ -25,8 +25,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         for (host, nic) in nics.hosts.iter_mut().enumerate() {
             let ended = nic.egress.free_at() < now;
             if ended && let Some(frame) = nic.uncounted.take() {
-                self.pauses.sent(host, frame.tc, frame.pause, 1);
-                self.tally.count_pfc(frame.pause, 1);
+                self.pauses.sent(host, frame.tc, frame.pauses(), 1);
+                self.tally.count_pfc(frame.pauses(), 1);
             }
             if D::SWITCHES {
                 let last = if ended { (0, 0) } else { (nic.frames.min(1), nic.last_wire) };

@@ -84,7 +84,8 @@ impl Pair {
         self.until(time);
         self.network.now = time;
         let before = self.sent();
-        self.network.host_pfc(0, PfcFrame { tc: 0, pause });
+        let quanta = if pause { 65_535 } else { 0 };
+        self.network.host_pfc(0, PfcFrame { tc: 0, quanta, wire: 64 });
         let after = self.sent();
         self.data.extend((before.0..after.0).map(|_| time));
         self.acks.extend((before.1..after.1).map(|_| time));
@@ -133,6 +134,24 @@ fn the_other_class_of_a_paused_nic_sends_on() {
         pair.until(AT + PAUSE + 1_000_000);
         let resumed = pair.data_from(AT).expect("it sends again");
         assert!((AT + PAUSE..AT + PAUSE + 3_000).contains(&resumed), "{resumed}");
+    }
+}
+
+/// A pause that a NIC sends lasts for the quanta that it asks for.
+#[test]
+fn a_switch_port_is_held_for_the_quanta_of_the_frame() {
+    // 512 bit at 400 Gbps take 1,280 ps; the cable's 100 ns are part of the pause.
+    for (quanta, lasts) in [(1, 101_280), (1_000, 1_380_000), (65_535, PAUSE)] {
+        let mut pair = pair(roce(), false);
+        let port = pair.network.host_port[1] as usize;
+        pair.until(AT);
+        pair.network.now = AT;
+        pair.network.pfc_arrival(port, PfcFrame { tc: 0, quanta, wire: 84 });
+        assert_eq!(pair.network.ports[port].paused, 1);
+        pair.until(AT + lasts);
+        assert_eq!(pair.network.ports[port].paused, 1, "{quanta}");
+        pair.until(AT + lasts + 1);
+        assert_eq!(pair.network.ports[port].paused, 0, "{quanta}");
     }
 }
 

@@ -144,8 +144,7 @@ impl Hpcc {
                     break;
                 }
                 wake = wake.min(pair.available);
-            }
-            if pair.is_finished() {
+            } else if pair.is_finished() {
                 finished = finished.min(place);
             }
         }

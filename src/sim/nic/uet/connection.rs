@@ -4,6 +4,7 @@
 //! that grow with the span in use, so that an acknowledgement costs a few words of bits and no
 //! search. Refuses to know windows, timers and ports.
 
+use super::wire::RECEIVED_UNIT;
 use std::collections::VecDeque;
 
 /// A packet's state at its sender while it is not acknowledged.
@@ -75,6 +76,8 @@ pub struct Sender {
     pub oldest: u32,
     /// Packets acknowledged.
     pub acked: u32,
+    /// Received bytes as the other end last reported them, 24 bits of their units.
+    pub reported: u32,
     /// Transmissions, retransmissions included.
     pub transmissions: u64,
     /// Packets handed to its port less packets that came back here; with the receiver's: on the way.
@@ -203,6 +206,19 @@ impl Sender {
         retired
     }
 
+    /// By how many bytes a report of received bytes, the low 24 bits of their units, is above all
+    /// earlier ones. 0 for one that is below: acknowledgements overtake one another. What is ahead
+    /// by half the range of 4 GiB or more counts as below.
+    #[inline]
+    pub fn report(&mut self, units: u32) -> u64 {
+        let more = units.wrapping_sub(self.reported) & 0xff_ffff;
+        if more >= 1 << 23 {
+            return 0;
+        }
+        self.reported = units;
+        u64::from(more) * RECEIVED_UNIT
+    }
+
     #[inline]
     fn listed_in(&mut self, word: u32, bits: u64, retired: &mut Retired) {
         // A word outside the span would stand for another one in the ring.
@@ -265,6 +281,8 @@ pub struct Receiver {
     pub packets: u32,
     /// Every number below this has come.
     pub expected: u32,
+    /// IP bytes of its packets that have come, each once.
+    pub received: u64,
     /// One more than the highest number that has come.
     pub top: u32,
     /// Word whose turn it is in acknowledgements.
@@ -349,6 +367,7 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::{Header, PacketKind};
     use super::*;
     use proptest::prelude::*;
 
@@ -399,7 +418,55 @@ mod tests {
         assert_eq!(r.take(1), Arrival::Duplicate);
     }
 
+    #[test]
+    fn reports_of_received_bytes_grow_by_whole_units_and_go_round() {
+        let mut s = sender(4);
+        // 4,184, 8,368 and 12,552 B.
+        assert_eq!([16, 32, 49].map(|units| s.report(units)), [4_096, 4_096, 4_352]);
+        assert_eq!([32, 49].map(|units| s.report(units)), [0, 0], "overtaken, and again");
+        s.reported = 0xff_fffe;
+        assert_eq!([0xff_ffff, 0, 3].map(|units| s.report(units)), [256, 256, 768]);
+        assert_eq!((s.report(0xff_ffff), s.reported), (0, 3));
+        let mut header = Header::new(PacketKind::Ack, 0, 0);
+        header.set_received((1 << 24) + 3);
+        assert_eq!(header.received(), 3, "24 bits");
+    }
+
     proptest! {
+        /// Packets come in any order and more than once, some acknowledgements are lost and others
+        /// overtake: what the reports add up to is what the farthest one says, less than 256 B
+        /// below what had come by then.
+        #[test]
+        fn reports_add_up_to_what_has_come(
+            full in 89u16..,
+            order in prop::collection::vec((0u32..60, 0usize..5, any::<bool>()), 1..200),
+        ) {
+            let mut s = Sender { packets: 60, full, last: 89, ..Sender::default() };
+            let mut r = Receiver { packets: 60, ..Receiver::default() };
+            for psn in 0..60 {
+                s.commit(psn, false);
+            }
+            // Acknowledgements by when they come, with the bytes that had come when they left.
+            let mut acks = Vec::new();
+            for (n, (psn, late, lost)) in order.into_iter().enumerate() {
+                if r.take(psn) != Arrival::Duplicate {
+                    r.received += u64::from(s.ip(psn));
+                }
+                let mut header = Header::new(PacketKind::Ack, 0, psn);
+                header.set_received(r.received / RECEIVED_UNIT);
+                if !lost {
+                    acks.push((n + late, n, header, r.received));
+                }
+            }
+            acks.sort_unstable_by_key(|&(at, n, ..)| (at, n));
+            let (mut sum, mut most) = (0, 0);
+            for (_, _, header, received) in acks {
+                sum += s.report(header.received());
+                most = most.max(received);
+                prop_assert!(sum <= most && most - sum < 256, "{} of {}", sum, most);
+            }
+        }
+
         /// Any order of arrival, with repetitions: each number is new once, and the sender that
         /// sees every acknowledgement has everything retired, in whatever order.
         #[test]

@@ -10,7 +10,9 @@
 //! of 64; a receiving connection is open from its first packet to its last missing one; the largest
 //! window stays where `OverrideUetSpecMaxCWind` puts it when the base RTT is lowered; a connection's
 //! local UDP port is 49,152 and the flow's number modulo 16,384; read requests do not compete
-//! with received data for the host link.
+//! with received data for the host link; the received bytes that an acknowledgement carries are
+//! the IP bytes of the connection's packets that have come, each once, rounded down to its unit of
+//! 256 B, and what is in flight follows the packets even where the window follows those bytes.
 
 mod connection;
 mod host;

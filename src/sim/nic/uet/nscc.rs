@@ -194,6 +194,12 @@ impl Nscc {
         self.base_rtt
     }
 
+    /// Bytes newly acknowledged since growth was last applied.
+    #[cfg(test)]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
     /// Average delay, ps.
     #[cfg(test)]
     pub fn average(&self) -> f64 {

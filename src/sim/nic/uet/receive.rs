@@ -3,7 +3,8 @@
 use super::super::{Done, Header, Incoming, Io, PacketKind, Whole};
 use super::connection::Arrival;
 use super::wire::{
-    ACK_REQUEST, DATA_HEADERS, ECN_ECHO, LAST_HOP, RESTORE, RETRANSMIT, SERVICE_STEP, control,
+    ACK_REQUEST, DATA_HEADERS, ECN_ECHO, LAST_HOP, RECEIVED_UNIT, RESTORE, RETRANSMIT,
+    SERVICE_STEP, control,
 };
 use super::{Uet, count};
 
@@ -52,6 +53,7 @@ impl Uet {
             Arrival::Duplicate => io.stats.num_dup_events_on_nic += 1,
         }
         if !matches!(arrival, Arrival::Duplicate) {
+            receiver.received += u64::from(packet.ip);
             let payload = u64::from(packet.ip.saturating_sub(DATA_HEADERS));
             count(io.flows, receiver.flow, over, |flow| flow.payload_bytes += payload);
         }
@@ -78,6 +80,7 @@ impl Uet {
         let mut header = Header::new(PacketKind::Ack, packet.header.connection, packet.header.psn);
         header.cumulative = receiver.expected;
         (header.base, header.bits) = receiver.block();
+        header.set_received(receiver.received / RECEIVED_UNIT);
         header.service = ((ready - now) / SERVICE_STEP).min(u64::from(u16::MAX)) as u16;
         header.flags = packet.header.flags & RETRANSMIT;
         if packet.ce {

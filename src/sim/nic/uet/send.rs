@@ -10,6 +10,7 @@ use super::wire::{
     ACK_REQUEST, DATA, DATA_HEADERS, ECN_ECHO, LAST_HOP, RESTORE, RETRANSMIT, SERVICE_STEP, control,
 };
 use super::{Uet, count};
+use crate::scenario::uet::NewlyAcknowledged;
 use std::cmp::Reverse;
 
 impl Uet {
@@ -226,6 +227,10 @@ impl Uet {
         }
         let rtt = sample(now, sender, header, u64::from(header.service) * SERVICE_STEP);
         let retired = sender.retire(header.cumulative, header.psn, header.base, header.bits);
+        let newly = match self.cc.newly_acknowledged {
+            NewlyAcknowledged::RetiredPackets => retired.bytes,
+            NewlyAcknowledged::ReceivedBytes => sender.report(header.received()),
+        };
         let (number, host) = (sender.group, sender.host);
         let done = sender.acked == sender.packets;
         let probe = !std::mem::replace(&mut sender.probed, true);
@@ -235,7 +240,7 @@ impl Uet {
         group.fetched -= retired.bytes;
         let marked = header.flags & ECN_ECHO != 0;
         let ack = Acked {
-            newly: retired.bytes,
+            newly,
             in_flight: group.in_flight,
             rtt,
             marked,

@@ -28,6 +28,9 @@ pub const LAST_HOP: u8 = 8;
 /// Acknowledgements: the window may be restored once there is no penalty.
 pub const RESTORE: u8 = 16;
 
+/// Unit of reported received bytes.
+pub const RECEIVED_UNIT: u64 = 256;
+
 /// Step of reported service times, ps.
 pub const SERVICE_STEP: u64 = 128_000;
 

@@ -1,8 +1,8 @@
 //! The worked examples, and rules they do not reach.
 
 use super::*;
-use crate::scenario::uet::PacketSpraying;
-use crate::units::Ps;
+use crate::scenario::uet::{NewlyAcknowledged, PacketSpraying};
+use crate::units::{Bytes, Ps};
 
 const US: u64 = 1_000_000;
 const END: u64 = 1_000_000 * US;
@@ -347,4 +347,45 @@ fn marks_are_echoed_and_with_delay_they_cut_the_window() {
         assert!(rig.run(END));
         rig.assert_over(512);
     }
+}
+
+/// What acknowledgements move the window by: packets, or bytes in whole units of 256 B.
+#[test]
+fn newly_acknowledged_bytes_are_those_of_packets_or_the_growth_of_received_bytes() {
+    // Sums after each of the first acknowledgements, every packet drawing one.
+    let sums = |newly: NewlyAcknowledged, every: u64, acks: u64, lost: Option<u32>| {
+        let mut rig = Rig::new(2, |pds, cc| {
+            pds.ack_request_every_nth_packet = every;
+            cc.newly_acknowledged = newly;
+            // Nothing sets the sum back.
+            cc.disable_quick_adapt = true;
+            cc.adjust_bytes = Some(Bytes(1 << 30));
+            cc.adjust_period = Some(Ps(END));
+        })
+        .fate(move |seen| {
+            let data = seen.packet.header.kind == PacketKind::Data;
+            if data && Some(seen.packet.header.psn) == lost { Fate::Lost } else { ARRIVES }
+        });
+        rig.post(0, 0, 1, 40 * 4_096);
+        let mut sums = Vec::new();
+        let mut now = 0;
+        while (sums.len() as u64) < acks {
+            now += 1_000;
+            assert!(!rig.run(now));
+            if rig.stats[0].ack_pkts_rcvd > sums.len() as u64 {
+                sums.push(rig.uet.groups[0].nscc.received());
+            }
+        }
+        sums
+    };
+    let (packets, bytes) = (NewlyAcknowledged::RetiredPackets, NewlyAcknowledged::ReceivedBytes);
+    assert_eq!(sums(packets, 1, 4, None), [4_184, 8_368, 12_552, 16_736]);
+    // 16, 32, 49 and 65 units.
+    assert_eq!(sums(bytes, 1, 4, None), [4_096, 8_192, 12_544, 16_640]);
+    // Transmissions 1, 9 and 17 ask: 1, 9 and 17 packets have come, 16, 147 and 277 units.
+    assert_eq!(sums(packets, 8, 3, None), [4_184, 37_656, 71_128]);
+    assert_eq!(sums(bytes, 8, 3, None), [4_096, 37_632, 70_912]);
+    // Without the third packet 1, 8 and 16 have come: 16, 130 and 261 units.
+    assert_eq!(sums(packets, 8, 3, Some(2)), [4_184, 33_472, 66_944]);
+    assert_eq!(sums(bytes, 8, 3, Some(2)), [4_096, 33_280, 66_816]);
 }

@@ -1,7 +1,7 @@
 //! What holds whatever happens on the way.
 
 use super::*;
-use crate::scenario::uet::PacketSpraying;
+use crate::scenario::uet::{NewlyAcknowledged, PacketSpraying};
 use proptest::prelude::*;
 use rand_core::Rng;
 
@@ -24,6 +24,7 @@ struct Setting {
     trimming: bool,
     every: u64,
     window: Option<u64>,
+    newly: NewlyAcknowledged,
 }
 
 fn settings() -> impl Strategy<Value = Setting> {
@@ -35,13 +36,18 @@ fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         1u64..12,
         prop::option::of(1u64..40),
+        any::<bool>(),
     )
-        .prop_map(|(spraying, groups, trimming, every, window)| Setting {
+        .prop_map(|(spraying, groups, trimming, every, window, bytes)| Setting {
             spraying,
             groups,
             trimming,
             every,
             window,
+            newly: match bytes {
+                true => NewlyAcknowledged::ReceivedBytes,
+                false => NewlyAcknowledged::RetiredPackets,
+            },
         })
 }
 
@@ -69,6 +75,7 @@ fn run<'a>(
         pds.ack_request_every_nth_packet = setting.every;
         cc.override_uet_spec_max_cwind = setting.window.is_some();
         cc.max_congestion_window = setting.window.unwrap_or(0);
+        cc.newly_acknowledged = setting.newly;
     })
     .fate(move |seen| {
         let draw = draws.next_u64();
@@ -161,6 +168,7 @@ fn a_new_segment_does_not_block_retransmissions_of_the_group() {
         trimming: false,
         every: 1,
         window: None,
+        newly: NewlyAcknowledged::RetiredPackets,
     };
     let odds = Odds { lost: 25, trimmed: 0, marked: 0, late: 40 * US };
     let messages = [
