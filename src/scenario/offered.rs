@@ -200,7 +200,7 @@ pub(super) fn first_listed<T>(
 }
 
 /// The classes of a mask (bit n is class n), for people: `0, 1`.
-pub(super) fn classes(mask: u8) -> String {
+pub fn classes(mask: u8) -> String {
     let names: Vec<String> =
         (0..8).filter(|class| mask >> class & 1 == 1).map(|class| class.to_string()).collect();
     names.join(", ")

@@ -1,16 +1,15 @@
 //! A link as headroom is sized for it.
 
-use crate::scenario::links::{MAX_DELAY, MAX_RATE, MIN_RATE};
+use crate::scenario::links::{MAX_DELAY, MAX_RATE, MIN_RATE, PAUSE_QUANTA};
 use crate::scenario::offered::{FRAME_OVERHEAD, MIN_CHARGE};
 use crate::scenario::{Switch, Timing};
 use crate::sim::link::Line;
+use crate::sim::packet::PFC_WIRE_BYTES;
 use crate::units::{BitRate, Ps};
 use thiserror::Error;
 
 /// Largest IP packet, bytes.
 const LARGEST_PACKET: u64 = 65_535;
-/// Wire bytes of a PFC frame.
-const PFC_WIRE: u64 = 64;
 
 /// A switch port, its cable and the sender at the other end: all that decides how much arrives
 /// after a pause. Checked when made.
@@ -113,11 +112,11 @@ impl LinkCase {
 
     /// Time of a PFC frame, ps.
     pub fn pfc_time(&self) -> u64 {
-        self.line().serialize(PFC_WIRE)
+        self.line().serialize(u64::from(PFC_WIRE_BYTES))
     }
 
     /// How long a pause lasts from its arrival, ps.
     pub fn pause_time(&self) -> u64 {
-        self.line().pause_time()
+        self.line().pause_time(PAUSE_QUANTA)
     }
 }

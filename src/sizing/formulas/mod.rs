@@ -6,9 +6,11 @@
 //! Arithmetic is exact, rounded once at the end; only `sonic-mellanox` uses doubles, because its
 //! published script does and its outputs are rounded up to whole KiB.
 
+mod every;
 mod ieee;
 mod sonic;
 
+pub use every::{Estimate, every};
 pub use ieee::ieee;
 pub use sonic::{Asic, Sonic, SonicSizes};
 
