@@ -25,10 +25,10 @@ pub struct SizeArgs {
     /// A sweep file: its first scenario is sized; without one, say --rate and --cable or --delay
     file: Option<PathBuf>,
     /// Set a key, as if the file said so: topology.delay=1us
-    #[arg(long, value_name = "KEY=VALUE", requires = "file")]
+    #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// The job, by its id or its number from 0 [default: the first]
-    #[arg(long, value_name = "JOB", requires = "file")]
+    #[arg(long, value_name = "JOB")]
     job: Option<String>,
     #[command(flatten)]
     link: LinkArgs,
@@ -128,6 +128,9 @@ impl SonicArgs {
 pub fn run(args: &SizeArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let answer = match &args.file {
         Some(file) => of_file(args, file)?,
+        None if !args.set.is_empty() || args.job.is_some() => {
+            return usage("--set and --job are about a sweep file: poolsweep size FILE --set …");
+        }
         None => of_link(args)?,
     };
     if args.json {

@@ -73,10 +73,13 @@ impl Answer {
             let case = &sizing.case;
             let cable = Cable::of_delay(case.rate, case.delay, question.ns_per_m)?;
             let tier = sizing.kind.tier;
-            let switch = SwitchPart {
-                sizing: sizing.clone(),
-                incasts: incasts(sizing, &of_tier(&proposed, tier)),
-            };
+            let mut sizing = sizing.clone();
+            if !from_file {
+                // Nobody set what a link alone does not say.
+                sizing.now = None;
+            }
+            let incasts = incasts(&sizing, &of_tier(&proposed, tier));
+            let switch = SwitchPart { sizing, incasts };
             let part = part(case, cable, &(question.sonic)(case.rate));
             Ok(Part { switch: Some(switch), ..part })
         });
@@ -125,6 +128,13 @@ fn incasts(sizing: &TierSizing, proposed: &Switch) -> Vec<Incast> {
         }
     })
     .collect()
+}
+
+impl Part {
+    /// Whether the worst case is that of the switch's buffer model.
+    pub(super) fn is_modelled(&self) -> bool {
+        self.switch.as_ref().is_none_or(|own| LinkCase::applies_to(&own.sizing.switch))
+    }
 }
 
 impl SwitchPart {

@@ -20,7 +20,7 @@ fn part(part: &Part) -> Value {
         Ok(bytes) => json!({"name": own.name, "bytes": bytes, "note": own.note}),
         Err(error) => json!({"name": own.name, "bytes": null, "note": error.to_string()}),
     });
-    json!({
+    let mut all = json!({
         "link": {
             "rate_bps": case.rate,
             "delay_ps": case.delay,
@@ -53,7 +53,13 @@ fn part(part: &Part) -> Value {
         },
         "headroom_bytes": part.worst.is_ok().then_some(part.headroom),
         "switch": part.switch.as_ref().map(switch),
-    })
+    });
+    if !part.is_modelled() {
+        for own in ["worst_case", "simulated", "headroom_bytes"] {
+            all[own] = Value::Null;
+        }
+    }
+    all
 }
 
 fn switch(part: &SwitchPart) -> Value {

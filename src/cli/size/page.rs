@@ -1,7 +1,7 @@
 //! The answer as a person reads it.
 
 use super::answer::{Answer, Incast, Part, SwitchPart};
-use crate::cli::text::{Align, TextTable, count};
+use crate::cli::text::{Align, TextTable, about_time, count};
 use crate::scenario::offered::classes;
 use crate::sizing::budget::{Budget, Part as Share};
 use crate::sizing::formulas::Estimate;
@@ -44,9 +44,9 @@ fn link(part: &Part, page: &mut String) {
             let ports = count(kind.ports() as usize, "port");
             let lossless = match switch.sizing.lossless {
                 0 => String::new(),
-                _ => format!("class {}, ", switch.sizing.class),
+                _ => format!("class {} on ", switch.sizing.class),
             };
-            format!("{tier} of {ports}, {lossless}its longest way to a pause: ")
+            format!("{tier} of {ports}; {lossless}the link that needs most: ")
         }
         None => String::new(),
     };
@@ -76,8 +76,10 @@ fn link(part: &Part, page: &mut String) {
         }
     }
     page.push_str(&table.render());
-    page.push('\n');
-    model(part, page);
+    if part.is_modelled() {
+        page.push('\n');
+        model(part, page);
+    }
 }
 
 /// What this product's model says.
@@ -96,10 +98,10 @@ fn model(part: &Part, page: &mut String) {
         "worst case".into(),
         thousands(worst.bytes),
         format!(
-            "{} of {} start within {}: a frame of the switch's own, {}, 2 x {}{}",
+            "{} of {} start in {}: a frame of the switch's own, {}, 2 x {}{}",
             count(worst.frames as usize, "packet"),
-            Ps(case.frame_time()),
-            Ps(worst.held_after),
+            about_time(case.frame_time() as f64),
+            about_time(worst.held_after as f64),
             count(case.pfc_frames as usize, "PFC frame"),
             Ps(case.delay),
             if case.response == 0 { String::new() } else { format!(", {}", Ps(case.response)) }
@@ -149,8 +151,8 @@ fn switch(part: &SwitchPart, page: &mut String) {
         Outcome::OtherModel { model, headroom } => line(
             page,
             format_args!(
-                "\nswitch.model {} has no pools to size: each port and queue has {} of headroom \
-                 on this link",
+                "\nswitch.model {} has no pools to size: each port and queue has {} of headroom on this \
+                 link. The worst case and settings are of the model scala",
                 model.name(),
                 size(*headroom)
             ),
@@ -246,6 +248,7 @@ fn incasts(all: &[Incast], page: &mut String) {
         ("peak headroom".into(), Align::Right),
         ("peak occupancy".into(), Align::Right),
         ("drops".into(), Align::Right),
+        (String::new(), Align::Left),
     ]);
     for own in all {
         let settings = if own.proposed { "as proposed" } else { "as set" };
@@ -257,6 +260,12 @@ fn incasts(all: &[Incast], page: &mut String) {
                 thousands(seen.peak_headroom),
                 thousands(seen.peak_occupancy),
                 thousands(seen.drops),
+                match (seen.headroom_drops, seen.pool_drops) {
+                    (0, 0) => String::new(),
+                    (_, 0) => "headroom full".into(),
+                    (0, _) => "pool full".into(),
+                    _ => "headroom and pool full".into(),
+                },
             ]),
             Err(error) => table.row([settings.into(), receiver.into(), error.to_string()]),
         }
