@@ -38,7 +38,11 @@ pub fn run(args: &InspectArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn find(plan: &Plan, wanted: &str) -> Result<usize, Failure> {
+/// The job of a plan with this id or number.
+///
+/// # Errors
+/// There is none.
+pub(super) fn find(plan: &Plan, wanted: &str) -> Result<usize, Failure> {
     let by_id = || {
         let id = parse_id(wanted)?;
         plan.jobs.iter().position(|job| job.id == id)

@@ -24,6 +24,7 @@ mod retry;
 mod run;
 mod schema;
 mod show;
+mod size;
 mod slurm;
 mod status;
 mod summary;
@@ -64,6 +65,8 @@ enum Command {
     Status(status::StatusArgs),
     /// Show one scenario in plain figures: start-up stages, sizing conditions, warnings
     Inspect(inspect::InspectArgs),
+    /// Size headroom, Xoff, Xon and pools: by formula, by worst case, by simulation
+    Size(size::SizeArgs),
     /// Run one job of a dataset again and compare its rows
     Repro(repro::ReproArgs),
     /// Check every byte of a dataset and run a sample of its jobs again
@@ -124,6 +127,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Summary(args) => show::run(args, out),
         Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
+        Command::Size(args) => size::run(args, out),
         Command::Repro(args) => repro::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Merge(args) => merge::run(args, out),

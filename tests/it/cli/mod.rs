@@ -7,6 +7,7 @@ mod faults;
 mod import;
 mod results;
 mod signals;
+mod size;
 mod slurm;
 mod trust;
 
