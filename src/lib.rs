@@ -2,8 +2,8 @@
 //!
 //! A sweep file goes in, independent deterministic simulations of a switch's shared buffer run on
 //! every core, and a Parquet dataset comes out. The rooms, from the bottom up: [`units`],
-//! [`scenario`], [`sim`], [`sweep`], [`record`], [`run`], [`interop`], [`cli`]; a room uses only rooms
-//! below it.
+//! [`scenario`], [`sim`], [`sweep`], [`record`], [`sizing`], [`run`], [`interop`], [`cli`]; a room uses
+//! only rooms below it.
 
 pub mod cli;
 pub mod interop;
@@ -11,5 +11,6 @@ pub mod record;
 pub mod run;
 pub mod scenario;
 pub mod sim;
+pub mod sizing;
 pub mod sweep;
 pub mod units;
