@@ -9,6 +9,8 @@ mod attributes;
 mod completions;
 mod execute;
 mod export;
+mod figures;
+mod frontier;
 mod import;
 mod inspect;
 mod k8s;
@@ -18,6 +20,7 @@ mod results;
 mod retry;
 mod run;
 mod schema;
+mod search;
 mod slurm;
 mod status;
 mod summary;
@@ -57,6 +60,10 @@ enum Command {
     Inspect(inspect::InspectArgs),
     /// Run one job of a dataset again and compare its rows
     Repro(repro::ReproArgs),
+    /// Find the smallest or largest value of a setting that keeps a condition
+    Search(search::SearchArgs),
+    /// Show the points of a sweep that no other beats in two or more figures
+    Frontier(frontier::FrontierArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
     /// Make a sweep file of what another program is run with
@@ -105,6 +112,8 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Status(args) => status::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Repro(args) => repro::run(args, out),
+        Command::Search(args) => search::run(args, out),
+        Command::Frontier(args) => frontier::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),
         Command::Slurm(args) => slurm::run(args, out),

@@ -144,9 +144,8 @@ impl Search {
             .filter(|(_, verdict)| **verdict != Verdict::Infeasible)
             .map(|(&place, &verdict)| (place, verdict))
             .collect();
-        let back = |pair: &&[(u64, Verdict)]| {
-            pair[0].1 == Verdict::Holds && pair[1].1 == Verdict::Fails
-        };
+        let back =
+            |pair: &&[(u64, Verdict)]| pair[0].1 == Verdict::Holds && pair[1].1 == Verdict::Fails;
         runnable
             .windows(2)
             .filter(back)
