@@ -59,40 +59,8 @@ pub fn run_outstanding(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let begin = Instant::now();
-    let folder = dataset.path();
-    let suspects = Suspects::of(folder).all().map_err(|e| Failure::new(Exit::Output, e))?;
-    let wanted = Wanted { shard: args.shard, again, suspects };
-    let todo = left_to_do(plan, &dataset.done()?, &wanted);
-    let simulator = Simulator::default();
-    let cpus = std::env::var("SLURM_CPUS_PER_TASK").ok();
-    let (threads, skipped) = (args.threads.or_else(|| allotted(cpus.as_deref())), todo.skipped);
-    let options = Options { threads, max_failures: args.max_failures, skipped };
-    let mut provenance = origin::provenance(run, &plan.hash(), &plan.files, options.thread_count());
-    let ended = if todo.is_empty() {
-        Ended { tally: Default::default(), stopped: None }
-    } else {
-        dataset.write_provenance(&provenance)?;
-        let mut first = Journal::first_line(&provenance, args.shard.map(|s| s.to_string()));
-        first.jobs = todo.tasks().count();
-        first.done_before = skipped;
-        first.cost = todo.tasks().map(|task| task.full_cost()).sum();
-        let journal = Journal::begin(folder, first)
-            .map_err(|e| Failure::new(Exit::Output, format!("beginning the journal: {e}")))?;
-        let work = Simulations::new(plan, &simulator);
-        let recorder =
-            Recorder::new(dataset, plan, &provenance).journal(&journal).set_aside(todo.set_aside);
-        let mut shown = reporter(args.quiet, args.progress, &plan.jobs);
-        let mut reporter = Noted::new(&mut *shown, &journal);
-        let (chunks, alone) = (todo.chunks, todo.alone);
-        let ended = execute(chunks, alone, &options, &work, &recorder, stop, &mut reporter)?;
-        if journal.is_broken() {
-            // Results are there; only who looks at the journal misses something.
-            let _ = writeln!(std::io::stderr(), "warning: the journal could not be written");
-        }
-        provenance.end = Some(SystemTime::now());
-        dataset.write_provenance(&provenance)?;
-        ended
-    };
+    let Execution { ended, skipped } =
+        Session::new(args, dataset, run, stop).execute(plan, &plan.hash(), again)?;
 
     let rows = job_rows(dataset, plan)?;
     if args.shard.is_none() {
@@ -125,6 +93,93 @@ pub fn run_outstanding(
         mine.iter().filter_map(row).filter(|row| row.status == status).count()
     };
     outcome(&ended, with("failed"), with("quarantined"))
+}
+
+/// How an execution of a plan ended.
+pub struct Execution {
+    /// Jobs by how they went, and what stopped it.
+    pub ended: Ended,
+    /// Jobs wanted that were done before.
+    pub skipped: usize,
+}
+
+/// A run of one or several plans into one dataset: one journal, one row of `provenance`.
+pub struct Session<'a> {
+    args: &'a ExecuteArgs,
+    dataset: &'a Dataset,
+    run: String,
+    stop: &'a AtomicBool,
+    journal: Option<Journal>,
+    /// When the first execution began.
+    start: Option<SystemTime>,
+}
+
+impl<'a> Session<'a> {
+    /// A run of this name that has executed nothing yet.
+    pub fn new(
+        args: &'a ExecuteArgs,
+        dataset: &'a Dataset,
+        run: String,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Session { args, dataset, run, stop, journal: None, start: None }
+    }
+
+    /// Runs what is wanted of a plan and outstanding. `plan_hash` is what results are stamped with:
+    /// that of the plan frozen in the dataset, of which this one may be a part.
+    ///
+    /// # Errors
+    /// A folder that cannot be written. How jobs went is no error here.
+    pub fn execute(
+        &mut self,
+        plan: &Plan,
+        plan_hash: &str,
+        again: BTreeSet<Status>,
+    ) -> Result<Execution, Failure> {
+        let (args, dataset) = (self.args, self.dataset);
+        let folder = dataset.path();
+        let suspects = Suspects::of(folder).all().map_err(|e| Failure::new(Exit::Output, e))?;
+        let wanted = Wanted { shard: args.shard, again, suspects };
+        let todo = left_to_do(plan, &dataset.done()?, &wanted);
+        let simulator = Simulator::default();
+        let cpus = std::env::var("SLURM_CPUS_PER_TASK").ok();
+        let (threads, skipped) = (args.threads.or_else(|| allotted(cpus.as_deref())), todo.skipped);
+        let options = Options { threads, max_failures: args.max_failures, skipped };
+        if todo.is_empty() {
+            let ended = Ended { tally: Default::default(), stopped: None };
+            return Ok(Execution { ended, skipped });
+        }
+        let mut provenance =
+            origin::provenance(self.run.clone(), plan_hash, &plan.files, options.thread_count());
+        provenance.start = *self.start.get_or_insert(provenance.start);
+        dataset.write_provenance(&provenance)?;
+        let journal = match &mut self.journal {
+            Some(journal) => journal,
+            none => {
+                let mut first = Journal::first_line(&provenance, args.shard.map(|s| s.to_string()));
+                first.jobs = todo.tasks().count();
+                first.done_before = skipped;
+                first.cost = todo.tasks().map(|task| task.full_cost()).sum();
+                none.insert(Journal::begin(folder, first).map_err(|e| {
+                    Failure::new(Exit::Output, format!("beginning the journal: {e}"))
+                })?)
+            }
+        };
+        let work = Simulations::new(plan, &simulator);
+        let recorder =
+            Recorder::new(dataset, plan, &provenance).journal(journal).set_aside(todo.set_aside);
+        let mut shown = reporter(args.quiet, args.progress, &plan.jobs);
+        let mut reporter = Noted::new(&mut *shown, journal);
+        let (chunks, alone) = (todo.chunks, todo.alone);
+        let ended = execute(chunks, alone, &options, &work, &recorder, self.stop, &mut reporter)?;
+        if journal.is_broken() {
+            // Results are there; only who looks at the journal misses something.
+            let _ = writeln!(std::io::stderr(), "warning: the journal could not be written");
+        }
+        provenance.end = Some(SystemTime::now());
+        dataset.write_provenance(&provenance)?;
+        Ok(Execution { ended, skipped })
+    }
 }
 
 /// Threads of a batch system's allocation: what it grants, but not more than this process may use.

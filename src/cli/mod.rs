@@ -12,6 +12,8 @@ mod completions;
 mod execute;
 mod explain;
 mod export;
+mod figures;
+mod frontier;
 mod import;
 mod inspect;
 mod k8s;
@@ -23,6 +25,7 @@ mod results;
 mod retry;
 mod run;
 mod schema;
+mod search;
 mod show;
 mod size;
 mod slurm;
@@ -79,6 +82,10 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Compare two datasets: which jobs differ in which columns
     Compare(compare::CompareArgs),
+    /// Find the smallest or largest value of a setting that keeps a condition
+    Search(search::SearchArgs),
+    /// Show the points of a sweep that no other beats in two or more figures
+    Frontier(frontier::FrontierArgs),
     /// Write a dataset's tables in another format
     Export(export::ExportArgs),
     /// Make a sweep file of what another program is run with
@@ -134,6 +141,8 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Compact(args) => compact::run(args, out),
         Command::Explain(args) => explain::run(args, out),
         Command::Compare(args) => compare::run(args, out),
+        Command::Search(args) => search::run(args, out),
+        Command::Frontier(args) => frontier::run(args, out),
         Command::Export(args) => export::run(args, out),
         Command::Import(args) => import::run(args, out),
         Command::Slurm(args) => slurm::run(args, out),

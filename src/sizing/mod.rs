@@ -9,9 +9,11 @@
 pub mod budget;
 pub mod explain;
 pub mod formulas;
+pub mod frontier;
 mod link;
 pub mod proposal;
 pub mod replay;
+pub mod search;
 pub mod worst;
 
 pub use link::{LinkCase, LinkCaseError};

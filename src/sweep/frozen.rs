@@ -144,6 +144,18 @@ impl Frozen {
 }
 
 impl Plan {
+    /// The plan with other additions of the command line, made of the same texts: the files are not
+    /// read again.
+    ///
+    /// # Errors
+    /// As [`Plan::load`].
+    pub fn replan(&self, overrides: &Overrides) -> Result<Plan, SweepError> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let texts = self.files.iter().map(|file| (file.path.clone(), text(&file.bytes))).collect();
+        let first = self.files.first().map(|file| file.path.clone()).unwrap_or_default();
+        load::plan_from(Sources::frozen(texts), &first, overrides)
+    }
+
     /// The plan that a `plan.json` froze.
     ///
     /// # Errors
@@ -226,6 +238,19 @@ axes:
         for job in 0..plan.jobs.len() {
             assert_eq!(again.scenario(job).unwrap(), plan.scenario(job).unwrap());
         }
+    }
+
+    #[test]
+    fn other_values_are_planned_from_the_same_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plan, _) = frozen(folder.path());
+        std::fs::remove_file(folder.path().join("child.yaml")).unwrap();
+        let mut overrides = plan.overrides.clone();
+        assert_eq!(plan.replan(&overrides).unwrap().jobs, plan.jobs);
+        overrides.axis = vec!["HeadRoomPerPortLimit=64KB,128KB,256KB".to_owned()];
+        let more = plan.replan(&overrides).unwrap();
+        assert_eq!(more.jobs.len() * 2, plan.jobs.len() * 3);
+        assert!(plan.jobs.iter().all(|job| more.jobs.iter().any(|other| other.id == job.id)));
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub mod trace;
 mod value;
 mod yaml;
 
+pub(crate) use fault::nearest;
+pub(crate) use value::{decimal, float};
+
 pub use explain::{Explanation, Origin};
 pub use fault::{Place, Problem, SweepError};
 pub use grid::SEMANTICS_VERSION;
