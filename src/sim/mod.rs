@@ -13,6 +13,7 @@ pub mod nic;
 pub mod observe;
 pub mod packet;
 pub mod random;
+pub mod reuse;
 pub mod switch;
 pub mod traffic;
 
@@ -27,6 +28,8 @@ use meter::{Depth, Everything, Peaks, Ports};
 use network::{Network, Stop};
 use observe::Observations;
 use random::Seeds;
+use reuse::{Groups, Outcome, Watched};
+use switch::buffer::watch::{Off, On, Watch};
 use switch::buffer::{BufferManager, Datacenter, Hpcc, Scala};
 use traffic::Traces;
 
@@ -47,34 +50,28 @@ pub fn run_with<E: EventList>(
 ) -> Result<Observations, SimError> {
     let outline = Outline::new(scenario).map_err(SimError::Links)?;
     network::fits(scenario, &outline)?;
-    run_plan::<E>(scenario, &outline.network(), seeds, traces)
+    let job = Run { scenario, plan: &outline.network(), seeds, traces, groups: None };
+    Ok(job.by_model::<Off, E>()?.0)
 }
 
-fn run_plan<E: EventList>(
+/// As [`run`], keeping what every threshold was compared with. `groups` are those of the scenario
+/// or of another one with the same structure.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_watched(
     scenario: &Scenario,
-    plan: &NetworkPlan,
     seeds: Seeds,
     traces: &Traces,
-) -> Result<Observations, SimError> {
-    match scenario.switch.model {
-        SwitchModel::Scala => {
-            run_model::<Scala, E>(scenario, plan, seeds, traces, |startup, lines| {
-                Scala::new(startup, lines.len())
-            })
-        }
-        SwitchModel::Hpcc => {
-            let (marks, host_rate) = (|rate| marks(scenario, rate), host_rate(plan));
-            run_model::<Hpcc, E>(scenario, plan, seeds, traces, |_, lines| {
-                Hpcc::new(&scenario.switch.hpcc, lines, marks, host_rate)
-            })
-        }
-        SwitchModel::Ns3Datacenter => {
-            run_model::<Datacenter, E>(scenario, plan, seeds, traces, |_, lines| {
-                let marks = |rate| marks(scenario, rate);
-                Datacenter::new(&scenario.switch.datacenter, lines, marks)
-            })
-        }
-    }
+    groups: &Groups,
+) -> Result<Watched, SimError> {
+    let outline = Outline::new(scenario).map_err(SimError::Links)?;
+    network::fits(scenario, &outline)?;
+    let plan = &outline.network();
+    let job = Run { scenario, plan, seeds, traces, groups: Some(groups) };
+    let (observations, outcome) = job.by_model::<On, WinnerTree>()?;
+    Ok(Watched { observations, outcome })
 }
 
 /// As [`run`], on a layout in place of the one the scenario's topology describes.
@@ -88,7 +85,8 @@ pub fn run_on(
     seeds: Seeds,
     traces: &Traces,
 ) -> Result<Observations, SimError> {
-    run_plan::<WinnerTree>(scenario, plan, seeds, traces)
+    let job = Run { scenario, plan, seeds, traces, groups: None };
+    Ok(job.by_model::<Off, WinnerTree>()?.0)
 }
 
 /// ECN thresholds of a port of a rate; a map without it, which checks refuse, marks nothing.
@@ -101,34 +99,58 @@ fn host_rate(plan: &NetworkPlan) -> u64 {
     plan.links.first().map_or(0, |link| link.rate)
 }
 
-fn run_model<M: BufferManager, E: EventList>(
-    scenario: &Scenario,
-    plan: &NetworkPlan,
+/// A job to run.
+struct Run<'a> {
+    scenario: &'a Scenario,
+    plan: &'a NetworkPlan,
     seeds: Seeds,
-    traces: &Traces,
-    manager: impl Fn(&Startup, &[Line]) -> M,
-) -> Result<Observations, SimError> {
-    let record = &scenario.record;
-    // Models that few jobs run are built at two depths only: the third would be more code than it
-    // saves time.
-    let some = record.has(Table::PortBuffers) && M::OWN_FRAMES;
-    if some || record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
-        run_at::<M, E, Everything>(scenario, plan, seeds, traces, manager)
-    } else if record.has(Table::PortBuffers) && !M::OWN_FRAMES {
-        run_at::<M, E, Ports>(scenario, plan, seeds, traces, manager)
-    } else {
-        run_at::<M, E, Peaks>(scenario, plan, seeds, traces, manager)
-    }
+    traces: &'a Traces,
+    /// For what its switches compared.
+    groups: Option<&'a Groups>,
 }
 
-fn run_at<M: BufferManager, E: EventList, D: Depth>(
-    scenario: &Scenario,
-    plan: &NetworkPlan,
-    seeds: Seeds,
-    traces: &Traces,
-    manager: impl Fn(&Startup, &[Line]) -> M,
-) -> Result<Observations, SimError> {
-    let mut network = Network::<M, E, D>::laid_out(scenario, plan, &seeds, traces, manager)?;
-    let stop = network.run();
-    Ok(network.finish(stop == Stop::Budget))
+impl Run<'_> {
+    fn by_model<W: Watch, E: EventList>(&self) -> Result<(Observations, Outcome), SimError> {
+        let switch = &self.scenario.switch;
+        let (marks, host_rate) = (|rate| marks(self.scenario, rate), host_rate(self.plan));
+        match switch.model {
+            SwitchModel::Scala => {
+                self.by_depth::<Scala<W>, E>(|startup, lines| Scala::started(startup, lines.len()))
+            }
+            SwitchModel::Hpcc => self.by_depth::<Hpcc<W>, E>(|_, lines| {
+                Hpcc::started(&switch.hpcc, lines, marks, host_rate)
+            }),
+            SwitchModel::Ns3Datacenter => self.by_depth::<Datacenter<W>, E>(|_, lines| {
+                Datacenter::started(&switch.datacenter, lines, marks)
+            }),
+        }
+    }
+
+    fn by_depth<M: BufferManager, E: EventList>(
+        &self,
+        manager: impl Fn(&Startup, &[Line]) -> M,
+    ) -> Result<(Observations, Outcome), SimError> {
+        let record = &self.scenario.record;
+        // Models that few jobs run are built at two depths only: the third would be more code than
+        // it saves time.
+        let some = record.has(Table::PortBuffers) && M::OWN_FRAMES;
+        if some || record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
+            self.at::<M, E, Everything>(manager)
+        } else if record.has(Table::PortBuffers) && !M::OWN_FRAMES {
+            self.at::<M, E, Ports>(manager)
+        } else {
+            self.at::<M, E, Peaks>(manager)
+        }
+    }
+
+    fn at<M: BufferManager, E: EventList, D: Depth>(
+        &self,
+        manager: impl Fn(&Startup, &[Line]) -> M,
+    ) -> Result<(Observations, Outcome), SimError> {
+        let Run { scenario, plan, seeds, traces, groups } = *self;
+        let mut network = Network::<M, E, D>::laid_out(scenario, plan, &seeds, traces, manager)?;
+        let stop = network.run();
+        let outcome = groups.map(|groups| network.outcome(groups)).unwrap_or_default();
+        Ok((network.finish(stop == Stop::Budget), outcome))
+    }
 }

@@ -6,6 +6,7 @@ mod golden;
 mod nics;
 mod ns3;
 mod oracle;
+mod reuse;
 mod sim_random;
 mod sim_worked;
 mod sweeps;

@@ -3,5 +3,5 @@
 mod collectives;
 mod fabrics;
 mod properties;
-mod scenarios;
+pub mod scenarios;
 mod worked;

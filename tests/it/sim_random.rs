@@ -4,7 +4,7 @@
 //! so that many events share an instant, PFC at every kind of receiver, odd rates, warm-ups and
 //! intervals in odd places. `PROPTEST_CASES` runs more of them.
 
-mod scenarios;
+pub mod scenarios;
 
 use crate::oracle;
 use poolsweep::scenario::{Scenario, Table, Topology, Until};

@@ -235,14 +235,14 @@ pub(in crate::sim) fn fits(scenario: &Scenario, outline: &Outline) -> Result<(),
 }
 
 /// The settings of every switch.
-struct TierSettings<'a> {
+pub(in crate::sim) struct TierSettings<'a> {
     tiers: Vec<Cow<'a, SwitchSettings>>,
     /// By switch: its place in `tiers`.
     of: Vec<u8>,
 }
 
 impl<'a> TierSettings<'a> {
-    fn new(scenario: &'a Scenario, outline: &Outline) -> Self {
+    pub(in crate::sim) fn new(scenario: &'a Scenario, outline: &Outline) -> Self {
         let tiers = TierName::ALL.iter().map(|&tier| scenario.switch.of_tier(tier)).collect();
         // Ids of switches rise with their tier.
         let kinds = outline.switch_kinds();
@@ -253,8 +253,13 @@ impl<'a> TierSettings<'a> {
 
     /// Those of a switch, by its place in the network's list; one the topology does not have is a
     /// leaf.
-    fn of(&self, switch: usize) -> &SwitchSettings {
+    pub(in crate::sim) fn of(&self, switch: usize) -> &SwitchSettings {
         &self.tiers[self.of.get(switch).map_or(0, |&tier| usize::from(tier))]
+    }
+
+    /// The tier of a switch, as a number.
+    pub(in crate::sim) fn tier(&self, switch: usize) -> u8 {
+        self.of.get(switch).copied().unwrap_or(0)
     }
 
     /// Whether something holds for some switch.
@@ -334,27 +339,15 @@ fn switches<M: BufferManager>(
         let startup = Startup::new(own, ports as u32)?;
         // A class counts as lossless where some tier has it so.
         plan.lossless |= startup.lossless;
-        // u64::MAX marks what does not exist: a pool, or headroom in a pool without lossless classes.
-        let mut limits = [[u64::MAX; 5]; 8];
-        let mut sizes = [0; 8];
-        for (index, pool) in startup.pools.iter().enumerate() {
-            let Some(pool) = pool else { continue };
-            let lossless = pool.priority_group != 0;
-            let ingress = if lossless { startup.xoff } else { pool.size };
-            let headroom = if lossless { pool.headroom_per_port } else { u64::MAX };
-            limits[index][..3].copy_from_slice(&[ingress, pool.static_limit, headroom]);
-            sizes[index] = pool.size;
-            stride = stride.max(index + 1);
-        }
-        plan.sizes.push((sizes, startup.total));
+        stride =
+            startup.pools.iter().rposition(Option::is_some).map_or(1, |last| last + 1).max(stride);
         // No counter exceeds the buffer and a full headroom of every port in every pool.
         plan.span = plan.span.min(span(9 * startup.total));
         let stream = seeds.switch_stream(switch.node, "ecn");
         let manager = manager(&startup, &lines[first_port..first_port + ports]);
-        for (pool, limits) in limits.iter_mut().enumerate() {
-            *limits = manager.limits(pool).unwrap_or(*limits);
-        }
-        plan.limits.push(limits);
+        let RowLimits { counters, pools, total } = RowLimits::new(&startup, &manager);
+        plan.sizes.push((pools, total));
+        plan.limits.push(counters);
         made.push(Switch {
             manager,
             marker: Marker::new(&own.ecn_handler, &startup, stream),
@@ -366,6 +359,37 @@ fn switches<M: BufferManager>(
         first_port += ports;
     }
     Ok((made, plan, stride))
+}
+
+/// What the recorded counters of a switch are compared with, bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowLimits {
+    /// By pool and [`BuffId`](crate::sim::observe::BuffId); `u64::MAX` marks what does not exist: a
+    /// pool, or headroom in a pool without lossless classes.
+    pub counters: [[u64; 5]; 8],
+    /// Sizes of the pools.
+    pub pools: [u64; 8],
+    /// The whole buffer.
+    pub total: u64,
+}
+
+impl RowLimits {
+    /// Those of a switch that starts so.
+    pub fn new<M: BufferManager>(startup: &Startup, manager: &M) -> RowLimits {
+        let (mut counters, mut pools) = ([[u64::MAX; 5]; 8], [0; 8]);
+        for (index, pool) in startup.pools.iter().enumerate() {
+            let Some(pool) = pool else { continue };
+            let lossless = pool.priority_group != 0;
+            let ingress = if lossless { startup.xoff } else { pool.size };
+            let headroom = if lossless { pool.headroom_per_port } else { u64::MAX };
+            counters[index][..3].copy_from_slice(&[ingress, pool.static_limit, headroom]);
+            pools[index] = pool.size;
+        }
+        for (pool, limits) in counters.iter_mut().enumerate() {
+            *limits = manager.limits(pool).unwrap_or(*limits);
+        }
+        RowLimits { counters, pools, total: startup.total }
+    }
 }
 
 /// Whether a flow of a pattern may be ECN-capable; flows that are listed say so one by one.
@@ -382,6 +406,23 @@ fn may_be_ecn_capable(traffic: &Traffic) -> bool {
     }
 }
 
+/// The lines at the ports of every switch.
+pub(in crate::sim) fn lines(layout: &NetworkPlan, timing: Timing) -> Vec<Vec<Line>> {
+    let of_switch = |switch: &crate::scenario::links::SwitchPlan| {
+        switch.ports.iter().map(|port| line(layout, port.link, timing)).collect()
+    };
+    layout.switches.iter().map(of_switch).collect()
+}
+
+fn line(layout: &NetworkPlan, link: usize, timing: Timing) -> Line {
+    let link = &layout.links[link];
+    let line = Line::new(link.rate, link.delay);
+    match timing {
+        Timing::Picoseconds => line,
+        Timing::WholeNs => line.in_whole_ns(),
+    }
+}
+
 /// Every switch port, and the port of each host.
 fn ports(layout: &NetworkPlan, timing: Timing) -> (Vec<Port>, Vec<u32>) {
     let mut first = Vec::with_capacity(layout.switches.len());
@@ -394,19 +435,14 @@ fn ports(layout: &NetworkPlan, timing: Timing) -> (Vec<Port>, Vec<u32>) {
     let mut host_port = vec![0; layout.hosts as usize];
     for (s, switch) in layout.switches.iter().enumerate() {
         for (local, port) in switch.ports.iter().enumerate() {
-            let link = &layout.links[port.link];
             let peer = if port.peer.node < layout.hosts {
                 host_port[port.peer.node as usize] = ports.len() as u32;
                 Peer::Host(port.peer.node)
             } else {
                 Peer::Port(first[(port.peer.node - layout.hosts) as usize] + port.peer.port)
             };
-            let line = Line::new(link.rate, link.delay);
             ports.push(Port {
-                line: match timing {
-                    Timing::Picoseconds => line,
-                    Timing::WholeNs => line.in_whole_ns(),
-                },
+                line: line(layout, port.link, timing),
                 sending: Frame::Pfc(PfcFrame { tc: 0, quanta: 0, wire: 0 }),
                 busy: false,
                 ready: 0,

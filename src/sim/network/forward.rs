@@ -220,6 +220,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let (to, local) = (&self.ports[out], usize::from(self.ports[port].local));
         let (out_local, last_hop) = (usize::from(to.local), matches!(to.peer, Peer::Host(_)));
         let manager = &mut self.switches[to.switch as usize].manager;
+        if M::WATCHES && packet.is_trimmable() {
+            manager.refused_trimmable();
+        }
         if !(manager.trims() && packet.is_trimmable()) {
             self.drop_packet(out, packet, reason, false);
             return;
@@ -348,6 +351,9 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 let p = &self.ports[port];
                 let switch = &mut self.switches[p.switch as usize];
                 let pool = switch.manager.pool_of(packet.tc());
+                if M::WATCHES {
+                    switch.marker.see(self.averages[port][pool & 7], pool);
+                }
                 if switch.marker.marks(self.averages[port][pool & 7], pool) && !packet.ce() {
                     packet.mark();
                     self.tally.marks += 1;

@@ -21,8 +21,8 @@ mod pause;
 mod shared;
 mod tally;
 
-pub use build::SimError;
-pub(super) use build::fits;
+pub use build::{RowLimits, SimError};
+pub(super) use build::{TierSettings, fits, lines};
 pub use drive::Stop;
 
 use super::event::{EventList, Ranks};
@@ -33,6 +33,7 @@ use super::link::Line;
 use super::meter::{Depth, Extremes, Gauges};
 use super::observe::{End, Observations};
 use super::packet::{Frame, Framing, Packet, PfcFrame};
+use super::reuse::{GroupSeen, Groups, Outcome};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
 use super::switch::route::{Balancer, Forwarding, MemberStats};
@@ -207,6 +208,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline(always)]
     fn framing(&self) -> Framing {
         if M::OWN_FRAMES { self.own_framing } else { Framing::ETHERNET }
+    }
+
+    /// What every switch compared with its thresholds, where that is kept.
+    pub(super) fn outcome(&self, groups: &Groups) -> Outcome {
+        let switches = self.switches.iter().enumerate().filter_map(|(at, switch)| {
+            let buffer = switch.manager.seen()?;
+            Some((at, GroupSeen { buffer, ecn: switch.marker.seen() }))
+        });
+        Outcome::gather(groups, switches)
     }
 
     /// Schedules a rare event; one at or after the end of the job is forgotten.

@@ -1,12 +1,14 @@
 //! ECN marking by a weighted moving average of the egress queue.
 //!
-//! Owns the average's arithmetic and the decision to mark. The average of a port and pool moves
-//! only when a packet is admitted; the decision is taken when a data frame starts.
+//! Owns the average's arithmetic, the decision to mark, and for which other bands all decisions
+//! would have been the same. The average of a port and pool moves only when a packet is admitted;
+//! the decision is taken when a data frame starts.
 
 use crate::scenario::EcnHandler;
 use crate::scenario::startup::Startup;
 use crate::sim::random::{Stream, unit};
 use rand_core::Rng;
+use serde::{Deserialize, Serialize};
 
 /// The marker of one switch.
 #[derive(Debug, Clone)]
@@ -18,25 +20,124 @@ pub struct Marker {
     /// Lower and upper threshold of each pool, bytes.
     bands: [(f64, f64); 8],
     stream: Stream,
+    /// What averages were compared with, where that is kept.
+    seen: [BandSeen; 8],
+}
+
+/// Where the averages of a pool were when packets could be marked. Averages are not below 0, so
+/// their bits are in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BandSeen {
+    /// Bits of the band's lower end: at least these, one more than those of every average below it.
+    lower_least: u64,
+    /// At most these, those of every average not below it.
+    lower_most: u64,
+    /// The same of the upper end.
+    upper_least: u64,
+    upper_most: u64,
+    /// A draw was made inside the band: the bits of its ends and of the largest probability.
+    drawn: Option<[u64; 3]>,
+}
+
+impl Default for BandSeen {
+    fn default() -> Self {
+        BandSeen {
+            lower_least: 0,
+            lower_most: u64::MAX,
+            upper_least: 0,
+            upper_most: u64::MAX,
+            drawn: None,
+        }
+    }
+}
+
+impl BandSeen {
+    fn see(&mut self, average: f64, (lower, upper): (f64, f64), max_probability: f64) {
+        let bits = average.to_bits();
+        if average < lower {
+            self.lower_least = self.lower_least.max(bits + 1);
+            return;
+        }
+        self.lower_most = self.lower_most.min(bits);
+        if average >= upper {
+            self.upper_most = self.upper_most.min(bits);
+        } else {
+            self.upper_least = self.upper_least.max(bits + 1);
+            self.drawn = Some([lower.to_bits(), upper.to_bits(), max_probability.to_bits()]);
+        }
+    }
+
+    fn holds(&self, (lower, upper): (f64, f64), max_probability: f64) -> bool {
+        let [low, high] = [lower, upper].map(f64::to_bits);
+        let same = [low, high, max_probability.to_bits()];
+        (self.lower_least..=self.lower_most).contains(&low)
+            && (self.upper_least..=self.upper_most).contains(&high)
+            && self.drawn.is_none_or(|drawn| drawn == same)
+    }
+
+    fn add(&mut self, other: &BandSeen) {
+        self.lower_least = self.lower_least.max(other.lower_least);
+        self.lower_most = self.lower_most.min(other.lower_most);
+        self.upper_least = self.upper_least.max(other.upper_least);
+        self.upper_most = self.upper_most.min(other.upper_most);
+        // Switches of one start-up have one band.
+        self.drawn = self.drawn.or(other.drawn);
+    }
+}
+
+/// Where the averages of a switch were, by pool. Weight and whether it marks have to be equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EcnSeen([BandSeen; 8]);
+
+impl EcnSeen {
+    /// Whether a switch that starts so would have marked, and drawn, alike.
+    pub fn holds(&self, handler: &EcnHandler, startup: &Startup) -> bool {
+        let bands = bands(startup);
+        let max = handler.max_mark_probability;
+        self.0.iter().zip(bands).all(|(seen, band)| seen.holds(band, max))
+    }
+
+    /// Takes in another switch's.
+    pub fn add(&mut self, other: &EcnSeen) {
+        self.0.iter_mut().zip(&other.0).for_each(|(seen, other)| seen.add(other));
+    }
+}
+
+/// Lower and upper threshold of each pool, bytes.
+fn bands(startup: &Startup) -> [(f64, f64); 8] {
+    let band = |pool: Option<crate::scenario::startup::Pool>| match pool {
+        Some(pool) => (pool.ecn_lower, pool.ecn_upper),
+        None => (f64::INFINITY, f64::INFINITY),
+    };
+    startup.pools.map(band)
 }
 
 impl Marker {
     /// The marker of a switch; `stream` is its own and drawn from only inside a band.
     pub fn new(handler: &EcnHandler, startup: &Startup, stream: Stream) -> Marker {
-        let mut bands = [(f64::INFINITY, f64::INFINITY); 8];
-        for (band, pool) in bands.iter_mut().zip(&startup.pools) {
-            if let Some(pool) = pool {
-                *band = (pool.ecn_lower, pool.ecn_upper);
-            }
-        }
         Marker {
             enabled: handler.enable_ecn,
             weight: handler.ewma_weight,
             keep: 1.0 - handler.ewma_weight,
             max_probability: handler.max_mark_probability,
-            bands,
+            bands: bands(startup),
             stream,
+            seen: Default::default(),
         }
+    }
+
+    /// Keeps what [`Marker::marks`] compares the average with.
+    #[inline]
+    pub fn see(&mut self, average: f64, pool: usize) {
+        if self.enabled {
+            let pool = pool & 7;
+            self.seen[pool].see(average, self.bands[pool], self.max_probability);
+        }
+    }
+
+    /// What was kept.
+    pub fn seen(&self) -> EcnSeen {
+        EcnSeen(self.seen)
     }
 
     /// Whether a packet is marked with a probability: one draw if it is neither 0 nor 1.

@@ -6,7 +6,7 @@
 mod incasts;
 mod losses;
 mod priorities;
-mod properties;
+pub mod properties;
 mod script;
 
 use poolsweep::scenario::links::{Link, LinkEnd, NetworkPlan, PortPlan, SwitchPlan};

@@ -79,7 +79,7 @@ fn pattern() -> impl Strategy<Value = Value> {
     )
 }
 
-fn scenario() -> impl Strategy<Value = Scenario> {
+pub fn scenario() -> impl Strategy<Value = Scenario> {
     let traffic = prop::collection::vec(pattern(), 1..4);
     let whole = prop::sample::select(vec!["picoseconds", "whole-ns"]);
     (topology(), switch(), nic(), traffic, whole)

@@ -7,17 +7,21 @@
 //! one shared pool without headroom, and lossless packets are tested at ingress only, lossy ones at
 //! egress only. Thresholds are [`thresholds`]'s.
 
+mod seen;
 mod thresholds;
 
-use super::{Arrival, BufferManager, Departed, Enqueued, Place};
+pub use seen::{DatacenterSeen, DatacenterStart};
+
+use super::watch::{Bound, Off, Watch};
+use super::{Arrival, BufferManager, Departed, Enqueued, Place, Seen};
 use crate::scenario::{BufferAlgorithm, DatacenterBuffer, Marks};
 use crate::sim::link::Line;
 use crate::sim::observe::DropReason;
 use thresholds::{QUEUES, SideState};
 
-/// Buffer manager of the `ns3-datacenter` model.
+/// Buffer manager of the `ns3-datacenter` model; `W`: whether it keeps what it compared.
 #[derive(Debug, Clone)]
-pub struct Datacenter {
+pub struct Datacenter<W: Watch = Off> {
     settings: DatacenterBuffer,
     lossless: u8,
     /// Headroom of each queue of a port, by port, and what all may hold together.
@@ -42,6 +46,18 @@ pub struct Datacenter {
     reserved_used: u64,
     /// Egress bytes of lossy and of lossless queues.
     egress_used: [u64; 2],
+    compared: Compared<W>,
+}
+
+/// Comparisons of those thresholds that other thresholds do not depend on.
+#[derive(Debug, Clone)]
+struct Compared<W: Watch> {
+    /// By port.
+    headroom: Vec<W::Bound>,
+    headroom_total: W::Bound,
+    buffer_pool: W::Bound,
+    xon: W::Bound,
+    xon_offset: W::Bound,
 }
 
 impl Datacenter {
@@ -51,6 +67,17 @@ impl Datacenter {
         lines: &[Line],
         marks: impl Fn(u64) -> Marks,
     ) -> Datacenter {
+        Datacenter::started(settings, lines, marks)
+    }
+}
+
+impl<W: Watch> Datacenter<W> {
+    /// As [`Datacenter::new`], with or without what it compares.
+    pub fn started(
+        settings: &DatacenterBuffer,
+        lines: &[Line],
+        marks: impl Fn(u64) -> Marks,
+    ) -> Self {
         let headroom: Vec<u64> =
             lines.iter().map(|line| settings.headroom(line.rate, line.delay)).collect();
         let count = lines.len() * QUEUES;
@@ -74,6 +101,13 @@ impl Datacenter {
             xoff_total_used: 0,
             reserved_used: 0,
             egress_used: [0; 2],
+            compared: Compared {
+                headroom: vec![W::Bound::default(); lines.len()],
+                headroom_total: W::Bound::default(),
+                buffer_pool: W::Bound::default(),
+                xon: W::Bound::default(),
+                xon_offset: W::Bound::default(),
+            },
         }
     }
 
@@ -164,7 +198,7 @@ impl Datacenter {
     }
 
     fn ingress_refusal(&mut self, port: usize, tc: u8, bytes: u64) -> Option<DropReason> {
-        let (index, kind) = (Datacenter::index(port, tc), self.kind(tc));
+        let (index, kind) = (Self::index(port, tc), self.kind(tc));
         if !self.tests(true, kind) {
             return None;
         }
@@ -174,12 +208,23 @@ impl Datacenter {
             // Nothing but headroom keeps a lossless packet out while there is room in all: the
             // first one into headroom is not tested against it.
             let xoff = self.xoff_used[index];
-            let full = bytes + self.ingress.bytes[index] > self.settings.ingress_reserve.0
-                && bytes + xoff > self.headroom[port];
-            if xoff > 0 && (full || bytes + self.xoff_total_used > self.headroom_total) {
-                return Some(DropReason::IngressHeadroom);
+            if xoff > 0 {
+                if bytes + self.ingress.bytes[index] > self.settings.ingress_reserve.0 {
+                    let full = bytes + xoff > self.headroom[port];
+                    self.compared.headroom[port].compared(bytes + xoff, !full);
+                    if full {
+                        return Some(DropReason::IngressHeadroom);
+                    }
+                }
+                let full = bytes + self.xoff_total_used > self.headroom_total;
+                self.compared.headroom_total.compared(bytes + self.xoff_total_used, !full);
+                if full {
+                    return Some(DropReason::IngressHeadroom);
+                }
             }
-            if after > pool.saturating_add(self.headroom_total) {
+            let full = after > pool.saturating_add(self.headroom_total);
+            self.compared.headroom_total.compared(after.saturating_sub(pool), !full);
+            if full {
                 return Some(DropReason::IngressPool);
             }
         } else {
@@ -192,11 +237,19 @@ impl Datacenter {
                 return Some(DropReason::IngressPool);
             }
         }
-        (after > self.settings.buffer_pool.0).then_some(DropReason::IngressPool)
+        self.over_all(after).then_some(DropReason::IngressPool)
+    }
+
+    /// Whether this is more than the whole buffer.
+    #[inline]
+    fn over_all(&mut self, bytes: u64) -> bool {
+        let over = bytes > self.settings.buffer_pool.0;
+        self.compared.buffer_pool.compared(bytes, !over);
+        over
     }
 
     fn egress_refusal(&mut self, port: usize, tc: u8, bytes: u64) -> Option<DropReason> {
-        let (index, kind) = (Datacenter::index(port, tc), self.kind(tc));
+        let (index, kind) = (Self::index(port, tc), self.kind(tc));
         if !self.tests(false, kind) {
             return None;
         }
@@ -204,7 +257,7 @@ impl Datacenter {
         // Computed in any case: it counts congested queues.
         let threshold = self.egress_threshold(index, (pool, used));
         // A full pool leaves every threshold at 0: the pool is what refuses then.
-        if bytes + used > pool || bytes + self.total_used > self.settings.buffer_pool.0 {
+        if bytes + used > pool || self.over_all(bytes + self.total_used) {
             return Some(DropReason::EgressPool);
         }
         let queue = bytes + self.egress.compared(index);
@@ -219,7 +272,8 @@ impl Datacenter {
     }
 }
 
-impl BufferManager for Datacenter {
+impl<W: Watch> BufferManager for Datacenter<W> {
+    const WATCHES: bool = W::ON;
     const RELEASES_AT_START: bool = true;
     const ROUND_ROBIN: bool = true;
     const PAUSES_EXPIRE: bool = false;
@@ -286,7 +340,7 @@ impl BufferManager for Datacenter {
         if let Some(reason) = self.egress_refusal(out_port, tc, bytes) {
             return Err(reason);
         }
-        let (from, to) = (Datacenter::index(in_port, tc), Datacenter::index(out_port, tc));
+        let (from, to) = (Self::index(in_port, tc), Self::index(out_port, tc));
         let (kind, time) = (self.kind(tc), self.time());
         let before = self.ingress.bytes[from];
         self.ingress.add(from, bytes, time);
@@ -319,6 +373,10 @@ impl BufferManager for Datacenter {
         false
     }
 
+    fn seen(&self) -> Option<Seen> {
+        W::ON.then(|| Seen::Datacenter(self.all_compared()))
+    }
+
     fn trim(&mut self, _: usize, _: usize, _: u64) -> Result<Enqueued, DropReason> {
         Err(DropReason::TrimFailed)
     }
@@ -328,7 +386,7 @@ impl BufferManager for Datacenter {
         if tc == 0 {
             return Departed::default();
         }
-        let (from, to) = (Datacenter::index(in_port, tc), Datacenter::index(out_port, tc));
+        let (from, to) = (Self::index(in_port, tc), Self::index(out_port, tc));
         let (time, gamma, kind) = (self.time(), self.settings.gamma, self.kind(tc));
         let from_headroom = self.xoff_used[from].min(bytes);
         self.xoff_used[from] -= from_headroom;
@@ -342,8 +400,17 @@ impl BufferManager for Datacenter {
         let (held, headroom) = (self.ingress.bytes[from], self.xoff_used[from]);
         let resume = self.paused[from] && headroom == 0 && {
             let (xon, offset) = (self.settings.xon.0, self.settings.xon_offset.0);
-            let compared = self.ingress.compared(from);
-            compared < xon || (compared + offset) as i64 <= self.ingress_threshold(from, false)
+            let queue = self.ingress.compared(from);
+            let below = queue < xon;
+            self.compared.xon.compared(queue + 1, below);
+            below || {
+                let threshold = self.ingress_threshold(from, false);
+                let passes = (queue + offset) as i64 <= threshold;
+                // The offset is what may be so large: the comparison is the other way round.
+                let beyond = threshold.saturating_sub(queue as i64).saturating_add(1).max(0);
+                self.compared.xon_offset.compared(beyond as u64, !passes);
+                passes
+            }
         };
         if resume {
             self.paused[from] = false;
@@ -363,7 +430,7 @@ impl BufferManager for Datacenter {
         match tc {
             0 => 0.0,
             _ => {
-                let queue = self.egress.bytes[Datacenter::index(out_port, tc)];
+                let queue = self.egress.bytes[Self::index(out_port, tc)];
                 self.marks[out_port].probability(queue)
             }
         }
@@ -389,11 +456,11 @@ impl BufferManager for Datacenter {
     }
 
     fn paused(&self, port: usize, pool: usize) -> bool {
-        self.paused[Datacenter::index(port, pool as u8)]
+        self.paused[Self::index(port, pool as u8)]
     }
 
     fn held(&self, port: usize, pool: usize) -> (u64, u64, u64) {
-        let index = Datacenter::index(port, pool as u8);
+        let index = Self::index(port, pool as u8);
         let headroom = self.xoff_used[index];
         (self.ingress.bytes[index] - headroom, headroom, self.egress.bytes[index])
     }

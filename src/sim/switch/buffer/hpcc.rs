@@ -5,7 +5,12 @@
 //! resumes an offset below the threshold. Bytes leave headroom first, whichever packet leaves, and
 //! are released as transmission starts. Egress refuses nothing. Queue 0 is charged nowhere.
 
-use super::{Arrival, BufferManager, Departed, Enqueued, Place};
+mod seen;
+
+pub use seen::{HpccSeen, HpccStart};
+
+use super::watch::{Bound, Off, Watch};
+use super::{Arrival, BufferManager, Departed, Enqueued, Place, Seen};
 use crate::scenario::{HpccBuffer, Marks};
 use crate::sim::link::Line;
 use crate::sim::observe::DropReason;
@@ -26,22 +31,24 @@ struct Queue {
 
 /// What does not change of one port.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct Limits<W: Watch> {
     /// Headroom of each of its queues.
     headroom: u64,
+    headroom_compared: W::Bound,
     shift: u32,
     marks: Marks,
 }
 
-/// Buffer manager of the `hpcc` model.
+/// Buffer manager of the `hpcc` model; `W`: whether it keeps what it compared.
 #[derive(Debug, Clone)]
-pub struct Hpcc {
+pub struct Hpcc<W: Watch = Off> {
     reserve: u64,
     resume_offset: u64,
     /// Bytes that queues may share: the buffer less one headroom and one reserve a port.
     shared: u64,
     shared_used: u64,
-    limits: Vec<Limits>,
+    shared_compared: W::Bound,
+    limits: Vec<Limits<W>>,
     /// Port-major.
     queues: Vec<Queue>,
 }
@@ -55,10 +62,23 @@ impl Hpcc {
         marks: impl Fn(u64) -> Marks,
         host_rate: u64,
     ) -> Hpcc {
-        let limits: Vec<Limits> = lines
+        Hpcc::started(settings, lines, marks, host_rate)
+    }
+}
+
+impl<W: Watch> Hpcc<W> {
+    /// As [`Hpcc::new`], with or without what it compares.
+    pub fn started(
+        settings: &HpccBuffer,
+        lines: &[Line],
+        marks: impl Fn(u64) -> Marks,
+        host_rate: u64,
+    ) -> Self {
+        let limits: Vec<Limits<W>> = lines
             .iter()
             .map(|line| Limits {
                 headroom: settings.headroom(line.rate, line.delay),
+                headroom_compared: W::Bound::default(),
                 shift: settings.shift_at(line.rate, host_rate),
                 marks: marks(line.rate),
             })
@@ -70,6 +90,7 @@ impl Hpcc {
             resume_offset: settings.resume_offset.0,
             shared: settings.buffer_size.0.saturating_sub(headroom).saturating_sub(reserves),
             shared_used: 0,
+            shared_compared: W::Bound::default(),
             queues: vec![Queue::default(); lines.len() * QUEUES],
             limits,
         }
@@ -85,9 +106,21 @@ impl Hpcc {
     fn threshold(&self, port: usize) -> u64 {
         self.shared.saturating_sub(self.shared_used) >> self.limits[port].shift
     }
+
+    /// `bytes` of a queue of a port were at most its threshold, or not: the shared bytes were at
+    /// least what is used and 2^shift times that, or not.
+    #[inline]
+    fn compared(&mut self, port: usize, bytes: u64, passed: bool) {
+        if W::ON {
+            let times = 1u64.checked_shl(self.limits[port].shift).unwrap_or(u64::MAX);
+            let least = bytes.saturating_mul(times).saturating_add(self.shared_used);
+            self.shared_compared.compared(least, passed);
+        }
+    }
 }
 
-impl BufferManager for Hpcc {
+impl<W: Watch> BufferManager for Hpcc<W> {
+    const WATCHES: bool = W::ON;
     const RELEASES_AT_START: bool = true;
     const ROUND_ROBIN: bool = true;
     const PAUSES_EXPIRE: bool = false;
@@ -112,10 +145,20 @@ impl BufferManager for Hpcc {
     /// Only tests: bytes are charged with the egress port known.
     #[inline(always)]
     fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival {
-        let queue = &self.queues[Hpcc::index(port, tc)];
-        let refused = tc != 0
-            && bytes + queue.headroom > self.limits[port].headroom
-            && bytes + queue.ingress.saturating_sub(self.reserve) > self.threshold(port);
+        let queue = &self.queues[Self::index(port, tc)];
+        let (headroom, over) =
+            (bytes + queue.headroom, bytes + queue.ingress.saturating_sub(self.reserve));
+        let full = tc != 0 && headroom > self.limits[port].headroom;
+        let refused = full && over > self.threshold(port);
+        if W::ON && tc != 0 {
+            // Either of the two lets it in; what the other one says is free then.
+            if full {
+                self.compared(port, over, !refused);
+            }
+            if !full || refused {
+                self.limits[port].headroom_compared.compared(headroom, !full);
+            }
+        }
         let admitted = if refused { Err(DropReason::IngressAdmission) } else { Ok(Place::Pool) };
         Arrival { admitted, pause: false }
     }
@@ -134,9 +177,10 @@ impl BufferManager for Hpcc {
             return Ok(Enqueued { ingress: 0, queue: 0, place, pause: false });
         }
         let threshold = self.threshold(in_port);
-        let from = &mut self.queues[Hpcc::index(in_port, tc)];
-        let after = from.ingress + bytes;
+        let after = self.queues[Self::index(in_port, tc)].ingress + bytes;
         let over = after.saturating_sub(self.reserve);
+        self.compared(in_port, over, over <= threshold);
+        let from = &mut self.queues[Self::index(in_port, tc)];
         let place = if over > threshold {
             from.headroom += bytes;
             Place::Headroom
@@ -145,23 +189,31 @@ impl BufferManager for Hpcc {
             self.shared_used += over.min(bytes);
             Place::Pool
         };
-        let to = &mut self.queues[Hpcc::index(out_port, tc)];
+        let to = &mut self.queues[Self::index(out_port, tc)];
         to.egress += bytes;
         let queue = to.egress;
         let threshold = self.threshold(in_port);
-        let from = &mut self.queues[Hpcc::index(in_port, tc)];
+        let from = &mut self.queues[Self::index(in_port, tc)];
         let shared = from.ingress.saturating_sub(self.reserve);
         let pause = !from.paused && (from.headroom > 0 || shared >= threshold);
+        let asked = !from.paused && from.headroom == 0;
         from.paused |= pause;
         let ingress = match place {
             Place::Pool => from.ingress,
             Place::Headroom => from.headroom,
         };
+        if W::ON && asked {
+            self.compared(in_port, shared + 1, !pause);
+        }
         Ok(Enqueued { ingress, queue, place, pause })
     }
 
     fn trims(&self) -> bool {
         false
+    }
+
+    fn seen(&self) -> Option<Seen> {
+        W::ON.then(|| Seen::Hpcc(self.all_compared()))
     }
 
     fn trim(&mut self, _: usize, _: usize, _: u64) -> Result<Enqueued, DropReason> {
@@ -173,10 +225,10 @@ impl BufferManager for Hpcc {
         if tc == 0 {
             return Departed::default();
         }
-        let to = &mut self.queues[Hpcc::index(out_port, tc)];
+        let to = &mut self.queues[Self::index(out_port, tc)];
         to.egress -= bytes;
         let queue = to.egress;
-        let from = &mut self.queues[Hpcc::index(in_port, tc)];
+        let from = &mut self.queues[Self::index(in_port, tc)];
         let from_headroom = from.headroom.min(bytes);
         let from_pool = bytes - from_headroom;
         self.shared_used -= from_pool.min(from.ingress.saturating_sub(self.reserve));
@@ -187,8 +239,11 @@ impl BufferManager for Hpcc {
         let resume = paused
             && headroom == 0
             && (shared == 0 || shared + self.resume_offset <= self.threshold(in_port));
+        if W::ON && paused && headroom == 0 && shared > 0 {
+            self.compared(in_port, shared + self.resume_offset, resume);
+        }
         if resume {
-            self.queues[Hpcc::index(in_port, tc)].paused = false;
+            self.queues[Self::index(in_port, tc)].paused = false;
         }
         Departed { from_headroom, from_pool, headroom, ingress, queue, resume }
     }
@@ -198,7 +253,7 @@ impl BufferManager for Hpcc {
         match tc {
             0 => 0.0,
             _ => {
-                let queue = self.queues[Hpcc::index(out_port, tc)].egress;
+                let queue = self.queues[Self::index(out_port, tc)].egress;
                 self.limits[out_port].marks.probability(queue)
             }
         }
@@ -224,11 +279,11 @@ impl BufferManager for Hpcc {
     }
 
     fn paused(&self, port: usize, pool: usize) -> bool {
-        self.queues[Hpcc::index(port, pool as u8)].paused
+        self.queues[Self::index(port, pool as u8)].paused
     }
 
     fn held(&self, port: usize, pool: usize) -> (u64, u64, u64) {
-        let queue = &self.queues[Hpcc::index(port, pool as u8)];
+        let queue = &self.queues[Self::index(port, pool as u8)];
         (queue.ingress, queue.headroom, queue.egress)
     }
 

@@ -11,10 +11,13 @@
 mod datacenter;
 mod hpcc;
 mod scala;
+mod seen;
+pub mod watch;
 
 pub use datacenter::Datacenter;
 pub use hpcc::Hpcc;
 pub use scala::Scala;
+pub use seen::{Seen, Start};
 
 use crate::sim::observe::DropReason;
 
@@ -85,6 +88,9 @@ pub trait BufferManager {
     /// Marks by [`BufferManager::mark_probability`], not by an average of the queue.
     const OWN_MARKS: bool = false;
 
+    /// Keeps what its thresholds were compared with ([`BufferManager::seen`]).
+    const WATCHES: bool = false;
+
     /// Counters a port and pool that are recorded: the first so many of
     /// [`BuffId::ALL`](crate::sim::observe::BuffId::ALL).
     const COUNTERS: usize = 3;
@@ -146,6 +152,14 @@ pub trait BufferManager {
 
     /// Whether packets that may be trimmed are, where [`BufferManager::enqueue`] refuses them.
     fn trims(&self) -> bool;
+
+    /// A packet that may be trimmed was refused; called only with [`BufferManager::WATCHES`].
+    fn refused_trimmable(&mut self) {}
+
+    /// What its thresholds were compared with; `None`: it does not keep it.
+    fn seen(&self) -> Option<Seen> {
+        None
+    }
 
     /// Offers what trimming leaves of a refused packet to the same egress port, as a packet of
     /// the trimmed class of `bytes` charged bytes. A refusal leaves nothing charged.

@@ -4,7 +4,12 @@
 //! for lossy classes, pause above Xoff, resume at Xon with headroom empty. The UET policy differs
 //! in its start-up, in the wider limit of trimmable retransmits and in trimming.
 
-use super::{Arrival, BufferManager, Departed, Enqueued, Place};
+mod seen;
+
+pub use seen::ScalaSeen;
+
+use super::watch::{Bound, Limits, Off, Watch};
+use super::{Arrival, BufferManager, Departed, Enqueued, Place, Seen};
 use crate::scenario::Role;
 use crate::scenario::startup::{LimitForm, Startup};
 use crate::sim::observe::DropReason;
@@ -23,8 +28,8 @@ struct PortPool {
 }
 
 /// Totals and limits of one pool.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pool {
+#[derive(Debug, Clone, Default)]
+struct Pool<W: Watch> {
     size: u64,
     ingress: u64,
     egress: u64,
@@ -35,11 +40,23 @@ struct Pool {
     /// Headroom of a port in this pool.
     headroom: u64,
     group: u8,
+    exists: bool,
+    compared: Compared<W>,
 }
 
-/// Shared buffer manager of the Scala switch.
+/// Comparisons of one pool's limits.
+#[derive(Debug, Clone, Default)]
+struct Compared<W: Watch> {
+    size: W::Bound,
+    limit: W::Bound,
+    retransmit_limit: W::Bound,
+    dynamic: W::Limits,
+    headroom: W::Bound,
+}
+
+/// Shared buffer manager of the Scala switch; `W`: whether it keeps what it compared.
 #[derive(Debug, Clone)]
-pub struct Scala {
+pub struct Scala<W: Watch = Off> {
     class_pool: [u8; 8],
     lossless: u8,
     xoff: u64,
@@ -47,7 +64,11 @@ pub struct Scala {
     /// Dynamic egress limit's factor; `None`: fixed limits.
     alpha: Option<f64>,
     trims: bool,
-    pools: [Pool; 8],
+    /// A packet that may be trimmed was refused.
+    trimmable: bool,
+    xoff_compared: W::Bound,
+    xon_compared: W::Bound,
+    pools: [Pool<W>; 8],
     /// Port-major, `stride` pools a port.
     ports: Vec<PortPool>,
     stride: usize,
@@ -56,7 +77,14 @@ pub struct Scala {
 impl Scala {
     /// The manager of a switch with `ports` connected ports, as its start-up laid it out.
     pub fn new(startup: &Startup, ports: usize) -> Scala {
-        let mut pools = [Pool::default(); 8];
+        Scala::started(startup, ports)
+    }
+}
+
+impl<W: Watch> Scala<W> {
+    /// As [`Scala::new`], with or without what it compares.
+    pub fn started(startup: &Startup, ports: usize) -> Self {
+        let mut pools: [Pool<W>; 8] = Default::default();
         let mut stride = 1;
         for (index, pool) in startup.pools.iter().enumerate() {
             if let Some(pool) = pool {
@@ -65,12 +93,11 @@ impl Scala {
                     ingress: 0,
                     egress: 0,
                     limit: pool.static_limit,
-                    retransmit_limit: match startup.limit {
-                        LimitForm::Uet { .. } => pool.static_limit + pool.static_limit / 2,
-                        _ => pool.static_limit,
-                    },
+                    retransmit_limit: retransmit_limit(startup.limit, pool.static_limit),
                     headroom: pool.headroom_per_port,
                     group: pool.priority_group,
+                    exists: true,
+                    compared: Compared::default(),
                 };
                 stride = index + 1;
             }
@@ -85,6 +112,9 @@ impl Scala {
                 LimitForm::EvenSplit | LimitForm::FixedCap | LimitForm::Uet { .. } => None,
             },
             trims: startup.limit == LimitForm::Uet { trimming: true },
+            trimmable: false,
+            xoff_compared: W::Bound::default(),
+            xon_compared: W::Bound::default(),
             pools,
             ports: vec![PortPool::default(); ports * stride],
             stride,
@@ -97,7 +127,17 @@ impl Scala {
     }
 }
 
-impl BufferManager for Scala {
+/// Limit of trimmable retransmits, where the others' is `limit`, bytes.
+fn retransmit_limit(form: LimitForm, limit: u64) -> u64 {
+    match form {
+        LimitForm::Uet { .. } => limit + limit / 2,
+        LimitForm::Alpha(_) | LimitForm::EvenSplit | LimitForm::FixedCap => limit,
+    }
+}
+
+impl<W: Watch> BufferManager for Scala<W> {
+    const WATCHES: bool = W::ON;
+
     #[inline(always)]
     fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival {
         let p = self.pool_of(tc);
@@ -107,18 +147,21 @@ impl BufferManager for Scala {
         let mut pause = false;
         if self.lossless >> tc & 1 != 0 {
             if at.paused {
-                if at.headroom + bytes > pool.headroom {
+                let full = at.headroom + bytes > pool.headroom;
+                pool.compared.headroom.compared(at.headroom + bytes, !full);
+                if full {
                     return Arrival { admitted: Err(DropReason::IngressHeadroom), pause };
                 }
                 at.headroom += bytes;
                 return Arrival { admitted: Ok(Place::Headroom), pause };
             }
-            if at.occupancy + bytes > self.xoff {
-                at.paused = true;
-                pause = true;
-            }
+            pause = at.occupancy + bytes > self.xoff;
+            self.xoff_compared.compared(at.occupancy + bytes, !pause);
+            at.paused = pause;
         }
-        if pool.ingress + bytes > pool.size {
+        let full = pool.ingress + bytes > pool.size;
+        pool.compared.size.compared(pool.ingress + bytes, !full);
+        if full {
             return Arrival { admitted: Err(DropReason::IngressPool), pause };
         }
         at.occupancy += bytes;
@@ -146,12 +189,18 @@ impl BufferManager for Scala {
                 Some(alpha) => queued as f64 > alpha * pool.size.saturating_sub(pool.egress) as f64,
                 None => queued > pool.limit && !(retransmit && queued <= pool.retransmit_limit),
             };
+            // Whatever form is in force: all forms refuse what is more than their limit.
+            match retransmit {
+                true => pool.compared.retransmit_limit.compared(queued, !refused),
+                false => pool.compared.limit.compared(queued, !refused),
+            }
+            pool.compared.dynamic.offered(queued, pool.egress, !refused);
             let reason = if refused {
                 Some(DropReason::EgressQueueLimit)
-            } else if pool.egress + bytes > pool.size {
-                Some(DropReason::EgressPool)
             } else {
-                None
+                let full = pool.egress + bytes > pool.size;
+                pool.compared.size.compared(pool.egress + bytes, !full);
+                full.then_some(DropReason::EgressPool)
             };
             if let Some(reason) = reason {
                 self.ports[from].occupancy -= bytes;
@@ -173,6 +222,14 @@ impl BufferManager for Scala {
     #[inline]
     fn trims(&self) -> bool {
         self.trims
+    }
+
+    fn refused_trimmable(&mut self) {
+        self.trimmable = true;
+    }
+
+    fn seen(&self) -> Option<Seen> {
+        W::ON.then(|| Seen::Scala(Box::new(self.compared())))
     }
 
     #[cold]
@@ -208,7 +265,11 @@ impl BufferManager for Scala {
         at.headroom -= from_headroom;
         at.occupancy -= from_pool;
         pool.ingress -= from_pool;
-        let resume = lossless && at.paused && at.headroom == 0 && at.occupancy <= self.xon;
+        let asks = lossless && at.paused && at.headroom == 0;
+        let resume = asks && at.occupancy <= self.xon;
+        if W::ON && asks {
+            self.xon_compared.compared(at.occupancy, resume);
+        }
         if resume {
             at.paused = false;
         }

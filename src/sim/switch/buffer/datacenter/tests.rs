@@ -254,7 +254,7 @@ fn reverie_shares_one_pool_without_headroom() {
     }
     // Smoothed: 29,000 × 0.01. It is above 0, of 20,000 − 29,000; that much is a pause.
     assert_eq!(m.depart(0, 1, 3, 1_000).queue, 29_000);
-    assert_eq!(m.ingress.compared(Datacenter::index(0, 3)), 290);
+    assert_eq!(m.ingress.compared(Datacenter::<Off>::index(0, 3)), 290);
     assert_eq!(offer(&mut m, 3), Ok((Place::Headroom, true)));
     // Bytes in headroom are none of the shared pool's.
     assert_eq!((m.outside_headroom(), m.total_used), (29_000, 30_000));
