@@ -8,6 +8,7 @@ use crate::record::{Dataset, Status};
 use crate::run::journal::{Journal, Noted};
 use crate::run::progress::{Style, reporter, rough};
 use crate::run::recorder::{Recorder, Simulations, Wanted, left_to_do};
+use crate::run::reuse::{Answered, Known};
 use crate::run::shard::Shard;
 use crate::run::simulator::Simulator;
 use crate::run::suspects::Suspects;
@@ -39,6 +40,9 @@ pub struct ExecuteArgs {
     /// No progress, no warnings
     #[arg(long, short)]
     pub quiet: bool,
+    /// Simulate every job, also those whose results follow exactly from another's
+    #[arg(long)]
+    pub no_reuse: bool,
     /// Run the jobs in this very process, as debuggers and profilers want it: a job that takes it
     /// down ends the run
     #[arg(long)]
@@ -59,7 +63,7 @@ pub fn run_outstanding(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let begin = Instant::now();
-    let Execution { ended, skipped } =
+    let Execution { ended, skipped, answered } =
         Session::new(args, dataset, run, stop).execute(plan, &plan.hash(), again)?;
 
     let rows = job_rows(dataset, plan)?;
@@ -68,6 +72,9 @@ pub fn run_outstanding(
     }
     let ran = ended.tally.ran + ended.tally.failed + ended.tally.not_run;
     let took = rough(begin.elapsed());
+    if answered.covered > 0 {
+        writeln!(out, "{}", reuse_line(answered))?;
+    }
     match args.shard {
         None => writeln!(out, "time    {} now in {took}, {} before", jobs(ran), jobs(skipped))?,
         Some(shard) => writeln!(
@@ -101,6 +108,8 @@ pub struct Execution {
     pub ended: Ended,
     /// Jobs wanted that were done before.
     pub skipped: usize,
+    /// How the others were answered.
+    pub answered: Answered,
 }
 
 /// A run of one or several plans into one dataset: one journal, one row of `provenance`.
@@ -112,6 +121,8 @@ pub struct Session<'a> {
     journal: Option<Journal>,
     /// When the first execution began.
     start: Option<SystemTime>,
+    /// Simulations that may answer other jobs.
+    known: Option<Known<'a>>,
 }
 
 impl<'a> Session<'a> {
@@ -122,7 +133,8 @@ impl<'a> Session<'a> {
         run: String,
         stop: &'a AtomicBool,
     ) -> Self {
-        Session { args, dataset, run, stop, journal: None, start: None }
+        let known = (!args.no_reuse).then(|| Known::new(dataset));
+        Session { args, dataset, run, stop, journal: None, start: None, known }
     }
 
     /// Runs what is wanted of a plan and outstanding. `plan_hash` is what results are stamped with:
@@ -147,7 +159,7 @@ impl<'a> Session<'a> {
         let options = Options { threads, max_failures: args.max_failures, skipped };
         if todo.is_empty() {
             let ended = Ended { tally: Default::default(), stopped: None };
-            return Ok(Execution { ended, skipped });
+            return Ok(Execution { ended, skipped, answered: Answered::default() });
         }
         let mut provenance =
             origin::provenance(self.run.clone(), plan_hash, &plan.files, options.thread_count());
@@ -165,7 +177,9 @@ impl<'a> Session<'a> {
                 })?)
             }
         };
-        let work = Simulations::new(plan, &simulator);
+        let known = self.known.as_ref();
+        let before = known.map(Known::answered).unwrap_or_default();
+        let work = Simulations::new(plan, &simulator).reusing(known);
         let recorder =
             Recorder::new(dataset, plan, &provenance).journal(journal).set_aside(todo.set_aside);
         let mut shown = reporter(args.quiet, args.progress, &plan.jobs);
@@ -178,8 +192,21 @@ impl<'a> Session<'a> {
         }
         provenance.end = Some(SystemTime::now());
         dataset.write_provenance(&provenance)?;
-        Ok(Execution { ended, skipped })
+        let answered = known.map(Known::answered).unwrap_or_default().since(before);
+        Ok(Execution { ended, skipped, answered })
     }
+}
+
+/// What was saved: `reuse   12 of 500 jobs simulated, the others' results are theirs (41.7 jobs a
+/// simulation)`.
+pub fn reuse_line(answered: Answered) -> String {
+    let Answered { simulated, covered } = answered;
+    let all = simulated + covered;
+    let ratio = match simulated {
+        0 => String::new(),
+        _ => format!(", {:.1} jobs a simulation", all as f64 / simulated as f64),
+    };
+    format!("reuse   {simulated} of {} simulated, {covered} follow exactly{ratio}", jobs(all))
 }
 
 /// Threads of a batch system's allocation: what it grants, but not more than this process may use.

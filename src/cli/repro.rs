@@ -5,7 +5,7 @@ use super::location::{Location, location};
 use super::results::{parse_id, texts};
 use super::text::count;
 use crate::record::remote::Extent;
-use crate::record::{Dataset, JobRow, JobRows, Status, StoredTable};
+use crate::record::{Dataset, JobRow, JobRows, ORIGIN, Status, StoredTable};
 use crate::run::again::{self, Refused};
 use crate::run::simulator::Simulator;
 use crate::scenario::Scenario;
@@ -152,7 +152,8 @@ fn lines(
 fn rows_of(batch: &RecordBatch) -> Vec<Vec<(String, String)>> {
     let schema = batch.schema();
     let mut rows = vec![Vec::new(); batch.num_rows()];
-    for field in schema.fields() {
+    // Whose simulation it was is no result.
+    for field in schema.fields().iter().filter(|field| field.name() != ORIGIN) {
         let cells = texts(batch, field.name());
         for (index, row) in rows.iter_mut().enumerate() {
             row.push((field.name().clone(), cells(index).unwrap_or_else(|| "null".into())));

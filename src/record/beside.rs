@@ -72,9 +72,9 @@ pub(super) fn take_over(target: &Dataset, sources: &[Dataset]) -> Result<()> {
     Ok(())
 }
 
-/// Takes the timings, the provenance and the journals of a source's runs.
+/// Takes the timings, what simulations compared, the provenance and the journals of a source's runs.
 pub(super) fn take_runs(target: &Dataset, source: &Dataset) -> Result<()> {
-    for table in [StoredTable::Timings, StoredTable::Provenance] {
+    for table in StoredTable::OF_RUNS {
         let mut known = None;
         for path in source.volatile_files(table)? {
             let name = path.file_name().unwrap_or_default();
@@ -148,11 +148,12 @@ fn keys_of(target: &Dataset, table: StoredTable) -> Result<BTreeSet<Vec<u8>>> {
     Ok(known)
 }
 
-/// What tells rows apart: the run, and in `timings` the job and when it began.
+/// What tells rows apart: the run, the job where there is one, and in `timings` when it began.
 fn keys(table: StoredTable, batch: &RecordBatch) -> Result<Vec<Vec<u8>>> {
     let refused = |source| RecordError::Rows { table: table.name(), source };
     let names: &[&str] = match table {
         StoredTable::Timings => &["run_id", "job_id", "start_us"],
+        StoredTable::Reuse => &["run_id", "job_id"],
         _ => &["run_id"],
     };
     let columns: Vec<_> =

@@ -5,6 +5,7 @@
 
 use crate::record::dataset::{Dataset, Done};
 use crate::record::publish::Published;
+use crate::record::reuse::RunRecord;
 use crate::record::schema::StoredTable;
 use crate::record::{RecordError, Result, TableSet, balance, rows, transport};
 use crate::scenario::Table;
@@ -100,6 +101,8 @@ pub(super) struct JobRecord {
     pub interval: Ps,
     pub zeros: bool,
     pub scenario: String,
+    /// Job whose simulation it was, if not its own.
+    pub reused_from: Option<JobId>,
     /// The row, if another dataset had it.
     pub row: Option<RecordBatch>,
 }
@@ -128,6 +131,8 @@ pub struct JobRows {
     pub(super) record: JobRecord,
     /// For every table asked for but `jobs`; no batches where there are no rows.
     pub(super) batches: BTreeMap<Table, Vec<RecordBatch>>,
+    /// What its simulation compared, to be published beside it.
+    pub(super) compared: Option<RunRecord>,
 }
 
 impl JobRows {
@@ -165,6 +170,7 @@ impl JobRows {
             interval,
             zeros,
             scenario,
+            reused_from: None,
             row: None,
         };
         // The row is formed with the chunk's others; formed alone here, an error names its job.
@@ -189,7 +195,7 @@ impl JobRows {
             };
             batches.insert(table, parts);
         }
-        Ok(JobRows { record, batches })
+        Ok(JobRows { record, batches, compared: None })
     }
 
     /// What another dataset has of a job: its row, which says what `claim` says, and its rows in
@@ -212,9 +218,10 @@ impl JobRows {
             interval,
             zeros,
             scenario: String::new(),
+            reused_from: None,
             row: Some(row),
         };
-        JobRows { record, batches }
+        JobRows { record, batches, compared: None }
     }
 
     /// The job.
@@ -227,11 +234,36 @@ impl JobRows {
         self.record.status
     }
 
+    /// The job whose simulation it was, if not its own.
+    pub fn reused_from(&self) -> Option<JobId> {
+        self.record.reused_from
+    }
+
+    /// With what its simulation compared.
+    pub fn with_record(mut self, record: RunRecord) -> Self {
+        self.compared = Some(record);
+        self
+    }
+
+    /// What its simulation compared, taken out.
+    pub fn take_record(&mut self) -> Option<RunRecord> {
+        self.compared.take()
+    }
+
+    /// Bytes held, roughly, but the same however the rows were made: without what is kept beside
+    /// them.
+    pub fn size(&self) -> usize {
+        let rows = |batch: &RecordBatch| batch.num_rows() * batch.num_columns() * size_of::<u64>();
+        let rows: usize = self.batches.values().flatten().map(rows).sum();
+        size_of::<JobRecord>() + self.record.scenario.len() + rows
+    }
+
     /// Bytes held, roughly.
     pub fn memory(&self) -> usize {
         let batches = self.batches.values().flatten();
         let columns: usize = batches.map(RecordBatch::get_array_memory_size).sum();
-        size_of::<Self>() + self.record.scenario.len() + columns
+        let record = self.compared.as_ref().map_or(0, RunRecord::memory);
+        size_of::<Self>() + self.record.scenario.len() + columns + record
     }
 }
 

@@ -96,6 +96,7 @@ impl Dataset {
             self.put_together(&mut publishing, &group)?;
         }
         self.compact_runs(StoredTable::Timings, limits)?;
+        self.compact_runs(StoredTable::Reuse, limits)?;
         self.compact_runs(StoredTable::Provenance, limits)?;
         (told.parts, told.files, told.bytes) = self.extent()?;
         told.skipped = skip.len();
@@ -228,7 +229,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// Puts the files of `timings` or `provenance` together.
+    /// Puts the files of a table of runs together.
     fn compact_runs(&self, table: StoredTable, limits: Limits) -> Result<()> {
         loop {
             let mut publishing = self.publishing()?;

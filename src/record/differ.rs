@@ -2,9 +2,9 @@
 //!
 //! Owns the pairing of jobs and the counting of what differs. Goes part by part, so it holds the
 //! rows of about one part of either side, and of everything else ids only. Refuses to compare
-//! `timings` and `provenance`, which differ between any two runs.
+//! `timings`, `provenance` and `reuse`, which differ between any two runs.
 
-use crate::record::compare::shown;
+use crate::record::compare::{ORIGIN, shown};
 use crate::record::dataset::Dataset;
 use crate::record::index::Index;
 use crate::record::part::{self, PartName, damaged, runs, words};
@@ -378,8 +378,8 @@ impl Counts {
         }
         let mut differs = false;
         for (place, column) in table.columns().iter().enumerate() {
-            // Paired by their point, ids differ and say nothing.
-            if column.name == "job_id" {
+            // Paired by their point, ids differ and say nothing; nor does whose simulation it was.
+            if column.name == "job_id" || column.name == ORIGIN {
                 continue;
             }
             let (a, b) = (left.column(place), right.column(place));

@@ -60,7 +60,7 @@ impl Dataset {
                 let file = self.points_file();
                 if file.exists() { VecDeque::from([file]) } else { VecDeque::new() }
             }
-            StoredTable::Timings | StoredTable::Provenance => self.volatile_files(table)?,
+            _ if StoredTable::OF_RUNS.contains(&table) => self.volatile_files(table)?,
             _ => self.steadily(|| {
                 let whole = list(&self.folder(StoredTable::Jobs))?;
                 let parts = list(&self.folder(table))?;

@@ -224,6 +224,10 @@ pub(super) fn jobs(records: &[&JobRecord]) -> Result<RecordBatch> {
     columns.total("flows_unfinished", |t| Some(t.flows_unfinished))?;
     columns.total("events", |t| Some(t.events))?;
     columns.total("packet_hops", |t| Some(t.packet_hops))?;
+    let origins: Vec<_> =
+        records.iter().map(|r| r.reused_from.map(|job| job.to_string())).collect();
+    let origins: DictionaryArray<Int32Type> = origins.iter().map(Option::as_deref).collect();
+    columns.push("reused_from", Arc::new(origins));
     let lists: Vec<_> = records.iter().map(|r| r.tables.to_list()).collect();
     let tables: DictionaryArray<Int32Type> = lists.iter().map(|list| Some(list.as_str())).collect();
     columns.push("tables", Arc::new(tables));
@@ -389,7 +393,7 @@ fn microseconds(ps: u64) -> f64 {
     ps as f64 / 1e6
 }
 
-fn percent(part: u128, whole: u128) -> Option<f64> {
+pub(super) fn percent(part: u128, whole: u128) -> Option<f64> {
     // Multiplied first: 7 of 100 is 7, not a hair more.
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// Version of all layouts together; a dataset has one.
-pub const SCHEMA_VERSION: u64 = 3;
+pub const SCHEMA_VERSION: u64 = 4;
 
 /// A table of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +39,8 @@ pub enum StoredTable {
     LoadBalancing,
     /// PFC frames received, one by one.
     PfcEvents,
+    /// What simulations compared, so that others need not run; differs from run to run.
+    Reuse,
     /// Wall time of every job; differs from run to run.
     Timings,
     /// One row a run; differs from run to run.
@@ -64,7 +66,7 @@ impl From<Table> for StoredTable {
 
 impl StoredTable {
     /// Every table.
-    pub const ALL: [StoredTable; 13] = [
+    pub const ALL: [StoredTable; 14] = [
         StoredTable::Points,
         StoredTable::Jobs,
         StoredTable::PortBuffers,
@@ -76,6 +78,7 @@ impl StoredTable {
         StoredTable::Transport,
         StoredTable::LoadBalancing,
         StoredTable::PfcEvents,
+        StoredTable::Reuse,
         StoredTable::Timings,
         StoredTable::Provenance,
     ];
@@ -94,6 +97,7 @@ impl StoredTable {
             StoredTable::Transport => "transport",
             StoredTable::LoadBalancing => "load_balancing",
             StoredTable::PfcEvents => "pfc_events",
+            StoredTable::Reuse => "reuse",
             StoredTable::Timings => "timings",
             StoredTable::Provenance => "provenance",
         }
@@ -113,6 +117,7 @@ impl StoredTable {
             StoredTable::Transport => TRANSPORT,
             StoredTable::LoadBalancing => LOAD_BALANCING,
             StoredTable::PfcEvents => PFC_EVENTS,
+            StoredTable::Reuse => REUSE,
             StoredTable::Timings => TIMINGS,
             StoredTable::Provenance => PROVENANCE,
         }
@@ -121,12 +126,20 @@ impl StoredTable {
     /// The columns its rows are in order of, inside a part.
     pub(super) fn sorted_by(self) -> &'static [&'static str] {
         match self {
-            StoredTable::Points | StoredTable::Timings | StoredTable::Provenance => &[],
+            StoredTable::Points
+            | StoredTable::Reuse
+            | StoredTable::Timings
+            | StoredTable::Provenance => &[],
             StoredTable::Jobs => &["job_id"],
             StoredTable::Flows => &["job_id", "flow_id"],
             _ => &["job_id", "sim_time_ps"],
         }
     }
+
+    /// The tables that belong to runs: which rows they have, and what is in them, may differ between
+    /// two runs of one plan.
+    pub const OF_RUNS: [StoredTable; 3] =
+        [StoredTable::Reuse, StoredTable::Timings, StoredTable::Provenance];
 
     /// The Arrow schema of [`StoredTable::columns`].
     pub fn schema(self) -> SchemaRef {
@@ -161,6 +174,8 @@ pub enum Kind {
     Text,
     /// List of texts.
     TextList,
+    /// A byte string.
+    Bytes,
     /// List of byte strings.
     BytesList,
 }
@@ -191,6 +206,7 @@ impl Column {
             Kind::Word => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
             Kind::Text => DataType::Utf8,
             Kind::TextList => DataType::new_list(DataType::Utf8, true),
+            Kind::Bytes => DataType::Binary,
             Kind::BytesList => DataType::new_list(DataType::Binary, true),
         };
         let metadata = field_metadata(self.unit, self.description);
@@ -347,6 +363,8 @@ const JOBS: &[Column] = &[
     result("flows_unfinished", "1", "flows that started and did not complete"),
     result("events", "1", "events handled"),
     result("packet_hops", "1", "packets through switches: one packet through one switch is one"),
+    word("reused_from", "the job whose simulation these results are; null: this job's own")
+        .or_null(),
     word("tables", "tables that hold the rows of this job, with commas"),
     int("interval_ps", "ps", "length of the recorded intervals"),
     column(Kind::Bool, "zeros", "", "whether rows of nothing were recorded too"),
@@ -480,6 +498,15 @@ const FLOWS: &[Column] = &[
     walk("timeouts", "1", "retransmission timeouts"),
     float("goodput_bps", "bit/s", "bits of the flow over its completion time; null: not completed")
         .or_null(),
+];
+
+const REUSE: &[Column] = &[
+    word("job_id", "job that was simulated"),
+    word("run_id", "run that simulated it"),
+    word("structure", "hash of everything but its thresholds; only jobs of one can share results"),
+    text("compared", "what its thresholds were compared with, as JSON"),
+    column(Kind::Bytes, "port_moments", "", "integral and length of its rows of port_buffers"),
+    column(Kind::Bytes, "switch_moments", "", "the same of switch_buffers"),
 ];
 
 const TIMINGS: &[Column] = &[

@@ -175,7 +175,7 @@ impl Dataset {
 
     /// The tables of runs.
     fn verify_runs(&self, told: &mut Verified) -> Result<()> {
-        for table in [StoredTable::Timings, StoredTable::Provenance] {
+        for table in StoredTable::OF_RUNS {
             for path in self.volatile_files(table)? {
                 let look = || {
                     let sum = checksum::check(&path)?.sum;

@@ -1,5 +1,5 @@
-//! The two tables that may differ between two runs of one plan: how long jobs took, and what ran
-//! them. Neither takes part in what is done or in comparisons.
+//! Tables that may differ between two runs of one plan: how long jobs took, and what ran them.
+//! Neither takes part in what is done or in comparisons.
 
 use crate::record::dataset::Dataset;
 use crate::record::part::{self, Draft};
@@ -99,10 +99,21 @@ impl Dataset {
             Arc::new(Int64Array::from_iter_values(wall)),
             Arc::new(cpu.collect::<Int64Array>()),
         ];
-        let chunk = part::PartName::of(timings.iter().map(|t| t.job));
+        self.write_of_run(StoredTable::Timings, run, timings.iter().map(|t| t.job), columns)
+    }
+
+    /// Writes rows of jobs of one run, as a file of its own. The name follows from run and jobs.
+    pub(super) fn write_of_run(
+        &self,
+        table: StoredTable,
+        run: &Provenance,
+        jobs: impl Iterator<Item = JobId>,
+        columns: Vec<ArrayRef>,
+    ) -> Result<()> {
+        let chunk = part::PartName::of(jobs);
         let stem = chunk.as_str().trim_end_matches(".parquet");
         let name = format!("{stem}-{}.parquet", plain(&run.run_id));
-        self.write_rows(StoredTable::Timings, &name, &run.plan_hash, columns)
+        self.write_rows(table, &name, &run.plan_hash, columns)
     }
 
     /// Writes the row of a run, in place of its earlier one: once at its start and once at its end.

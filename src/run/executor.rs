@@ -232,11 +232,18 @@ impl<O, T> Slot<O, T> {
 const WINDOW: usize = 64;
 
 /// The order in which the jobs of a chunk are started, by their places in it: in that of the plan,
-/// but the longest of each few first, so that the last ones to end are short.
+/// but the longest of each few first, so that the last ones to end are short. Among those that are
+/// equally long neighbours start far from each other: they are the ones that may come out alike, and
+/// the later of two can then have the results of the earlier.
 fn starts(tasks: &[Task]) -> Vec<usize> {
+    /// 2^64 over the golden ratio: multiples of it, wrapped, are spread evenly at any number.
+    const STRIDE: usize = 0x9e37_79b9_7f4a_7c15;
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     for window in order.chunks_mut(WINDOW) {
-        window.sort_by(|&a, &b| tasks[b].full_cost().total_cmp(&tasks[a].full_cost()));
+        window.sort_by(|&a, &b| {
+            let longer = tasks[b].full_cost().total_cmp(&tasks[a].full_cost());
+            longer.then_with(|| a.wrapping_mul(STRIDE).cmp(&b.wrapping_mul(STRIDE)))
+        });
     }
     order
 }

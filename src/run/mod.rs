@@ -18,6 +18,7 @@ mod panics;
 pub mod progress;
 pub mod recheck;
 pub mod recorder;
+pub mod reuse;
 pub mod shard;
 pub mod simulator;
 pub mod status;

@@ -7,6 +7,7 @@
 use super::chunks::{Chunk, Task, cut, cut_shard, outstanding};
 use super::executor::{Finished, Outcome, Sink, Work};
 use super::journal::{How, Journal, Line};
+use super::reuse::Known;
 use super::shard::Shard;
 use super::suspects::Suspect;
 use crate::record::{
@@ -15,6 +16,7 @@ use crate::record::{
 use crate::scenario::Scenario;
 use crate::sim::observe::Observations;
 use crate::sim::random::Seeds;
+use crate::sim::reuse::{Groups, Watched};
 use crate::sweep::plan::{Job, JobId, Plan};
 use crate::units::Ps;
 use rayon::prelude::*;
@@ -59,6 +61,16 @@ pub trait Simulate: Sync {
     /// # Errors
     /// A message for the job's row.
     fn simulate(&self, scenario: &Scenario, seeds: Seeds) -> Result<Observations, String>;
+    /// The same, keeping what thresholds were compared with; `None`: it cannot.
+    fn watched(
+        &self,
+        scenario: &Scenario,
+        seeds: Seeds,
+        groups: &Groups,
+    ) -> Option<Result<Watched, String>> {
+        let _ = (scenario, seeds, groups);
+        None
+    }
 }
 
 impl<F: Fn(&Scenario, Seeds) -> Result<Observations, String> + Sync> Simulate for F {
@@ -207,12 +219,19 @@ pub fn left_to_do(source: &dyn JobSource, done: &BTreeMap<JobId, Done>, wanted: 
 pub struct Simulations<'a, S: ?Sized> {
     source: &'a dyn JobSource,
     simulator: &'a S,
+    known: Option<&'a Known<'a>>,
 }
 
 impl<'a, S: Simulate + ?Sized> Simulations<'a, S> {
     /// Of this plan, by this simulator.
     pub fn new(source: &'a dyn JobSource, simulator: &'a S) -> Self {
-        Simulations { source, simulator }
+        Simulations { source, simulator, known: None }
+    }
+
+    /// Answering jobs from simulations that are known already.
+    pub fn reusing(mut self, known: Option<&'a Known<'a>>) -> Self {
+        self.known = known;
+        self
     }
 }
 
@@ -221,8 +240,12 @@ impl<S: Simulate + ?Sized> Work for Simulations<'_, S> {
 
     fn run(&self, job: usize) -> Result<JobRows, String> {
         let scenario = self.source.scenario(job)?;
-        let observed = self.simulator.simulate(&scenario, self.source.jobs()[job].seeds)?;
+        let seeds = self.source.jobs()[job].seeds;
         let meta = meta(self.source, job, Some(&scenario))?;
+        if let Some(known) = self.known {
+            return known.rows(self.simulator, &scenario, seeds, meta);
+        }
+        let observed = self.simulator.simulate(&scenario, seeds)?;
         JobRows::new(meta, record::Outcome::Ran(&observed)).map_err(|error| error.to_string())
     }
 }
@@ -353,7 +376,7 @@ impl Sink<JobRows> for Recorder<'_> {
                 }
             },
         };
-        open.bytes += rows.memory();
+        open.bytes += rows.size();
         open.rows.push(rows);
         if ran {
             open.timings.push(Timing {
@@ -373,8 +396,11 @@ impl Sink<JobRows> for Recorder<'_> {
     fn publish(&self, open: OpenChunk) -> Result<(), RecordError> {
         // Results first: a run killed in between has results without timings, never the reverse.
         let jobs = open.rows.len();
-        self.dataset.publish(&self.run.plan_hash, open.rows)?;
+        let mut rows = open.rows;
+        let records: Vec<_> = rows.iter_mut().filter_map(JobRows::take_record).collect();
+        self.dataset.publish(&self.run.plan_hash, rows)?;
         self.note(|| Line::published(jobs));
+        self.dataset.write_reuse(self.run, &records)?;
         self.dataset.write_timings(self.run, &open.timings)
     }
 }

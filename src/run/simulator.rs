@@ -6,6 +6,7 @@ use super::recorder::Simulate;
 use crate::scenario::{Scenario, Traffic};
 use crate::sim::observe::Observations;
 use crate::sim::random::Seeds;
+use crate::sim::reuse::{Groups, Watched};
 use crate::sim::traffic::{TraceFlow, Traces};
 use crate::sweep::trace::{TraceError, parse_trace};
 use std::collections::BTreeMap;
@@ -90,6 +91,20 @@ impl Simulate for Simulator {
     fn simulate(&self, scenario: &Scenario, seeds: Seeds) -> Result<Observations, String> {
         let traces = self.traces(scenario).map_err(|error| error.to_string())?;
         crate::sim::run(scenario, seeds, &traces).map_err(|error| error.to_string())
+    }
+
+    fn watched(
+        &self,
+        scenario: &Scenario,
+        seeds: Seeds,
+        groups: &Groups,
+    ) -> Option<Result<Watched, String>> {
+        let run = || {
+            let traces = self.traces(scenario).map_err(|error| error.to_string())?;
+            let watched = crate::sim::run_watched(scenario, seeds, &traces, groups);
+            watched.map_err(|error| error.to_string())
+        };
+        Some(run())
     }
 }
 

@@ -175,6 +175,7 @@ impl Question {
             max_failures: None,
             progress: args.progress,
             quiet: args.quiet,
+            no_reuse: false,
             in_process: args.in_process,
         };
         let mut session = Session::new(&execute, &dataset, run, stop);

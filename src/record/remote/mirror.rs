@@ -284,6 +284,7 @@ fn kind(name: &str) -> Kind<'_> {
         _ if is_part && row_tables().any(|table| table.name() == folder) => Kind::Rows(file),
         // Named after the run and its jobs.
         _ if folder == StoredTable::Timings.name() => Kind::Once,
+        _ if folder == StoredTable::Reuse.name() => Kind::Once,
         _ => Kind::Changing,
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-fn run(id: &str, ended: bool) -> Provenance {
+pub(in crate::record) fn run(id: &str, ended: bool) -> Provenance {
     Provenance {
         run_id: id.to_owned(),
         plan_hash: PLAN.to_owned(),

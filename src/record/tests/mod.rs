@@ -1,7 +1,7 @@
 //! Tests of the room as a whole, on real files: what goes in comes out, whatever fails midway.
 
 mod checksums;
-mod compact;
+pub(super) mod compact;
 mod export;
 mod faults;
 mod folder;

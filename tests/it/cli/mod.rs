@@ -6,6 +6,7 @@ mod explain;
 mod faults;
 mod import;
 mod results;
+mod reuse;
 mod signals;
 mod size;
 mod slurm;
@@ -85,8 +86,15 @@ impl Place {
 }
 
 fn sorted_lines(folder: &Path, table: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(folder.join(format!("{table}.csv"))).unwrap();
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut reader = csv::Reader::from_path(folder.join(format!("{table}.csv"))).unwrap();
+    // Whose simulation a result is depends on which job was started first.
+    let kept: Vec<bool> =
+        reader.headers().unwrap().iter().map(|column| column != "reused_from").collect();
+    let line = |row: csv::StringRecord| {
+        let cells = row.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(cell, _)| cell);
+        cells.collect::<Vec<_>>().join(",")
+    };
+    let mut lines: Vec<String> = reader.records().map(|row| line(row.unwrap())).collect();
     lines.sort_unstable();
     lines
 }
