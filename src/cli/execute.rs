@@ -197,6 +197,18 @@ impl<'a> Session<'a> {
     }
 }
 
+impl Session<'_> {
+    /// Whether simulations known so far answer every job of a plan; false without reuse.
+    pub fn answers(&self, plan: &Plan) -> bool {
+        self.known.as_ref().is_some_and(|known| {
+            plan.jobs.iter().enumerate().all(|(index, job)| {
+                let scenario = plan.scenario(index).ok().filter(|_| job.infeasible.is_empty());
+                scenario.is_some_and(|scenario| known.answers(&scenario, job.seeds))
+            })
+        })
+    }
+}
+
 /// What was saved: `reuse   12 of 500 jobs simulated, the others' results are theirs (41.7 jobs a
 /// simulation)`.
 pub fn reuse_line(answered: Answered) -> String {

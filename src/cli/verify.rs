@@ -3,7 +3,7 @@
 use super::exit::{Exit, Failure};
 use super::text::count;
 use crate::record::{Dataset, Finding, Verified};
-use crate::run::recheck::{Rechecked, recheck, sample};
+use crate::run::recheck::{Rechecked, recheck, sample_of_both};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ pub struct VerifyArgs {
     /// The dataset
     #[arg(value_name = "DIR")]
     data: PathBuf,
-    /// Jobs drawn at random to be run again and compared; 0: only read
+    /// Jobs drawn at random to be run again and compared, half of them among those whose results
+    /// follow from another's simulation; 0: only read
     #[arg(long, value_name = "N", default_value_t = 10)]
     sample: usize,
     /// Run every job again
@@ -44,13 +45,19 @@ pub fn run(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), Failure> {
         // Short enough to be typed again.
         now.as_nanos() as u64 % 1_000_000_007
     });
-    let drawn = sample(&read.repeatable, if args.all { usize::MAX } else { args.sample }, seed);
+    // What is damaged was told; nothing of it is repeatable.
+    let covered = dataset.covered_jobs().unwrap_or_default();
+    let drawn = match args.all {
+        true => read.repeatable.clone(),
+        false => sample_of_both(&read.repeatable, &covered, args.sample, seed),
+    };
+    let followed = drawn.keys().filter(|job| covered.contains(job)).count();
     let again = recheck(&dataset, &drawn)?;
     read.findings.extend(again.findings.iter().cloned());
     if args.json {
-        writeln!(out, "{}", json(&args.data, &read, &again, seed))?;
+        writeln!(out, "{}", json(&args.data, &read, (&again, followed), seed))?;
     } else {
-        print(args, &read, &again, seed, out)?;
+        print(args, &read, (&again, followed), seed, out)?;
     }
     if read.findings.is_empty() {
         return Ok(());
@@ -63,7 +70,7 @@ pub fn run(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), Failure> {
 fn print(
     args: &VerifyArgs,
     read: &Verified,
-    again: &Rechecked,
+    (again, followed): (&Rechecked, usize),
     seed: u64,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -86,8 +93,12 @@ fn print(
         0 => "none run again".to_owned(),
         jobs => {
             let drawn = if args.all { String::new() } else { format!(" (--seed {seed})") };
+            let followed = match followed {
+                0 => String::new(),
+                followed => format!(", {followed} of which follow from another's simulation"),
+            };
             format!(
-                "{} run again{drawn}, {} compared",
+                "{} run again{drawn}{followed}, {} compared",
                 count(jobs, "job"),
                 plural(again.rows, "row")
             )
@@ -109,7 +120,12 @@ fn plural(number: u64, what: &str) -> String {
     count(usize::try_from(number).unwrap_or(usize::MAX), what)
 }
 
-fn json(data: &Path, read: &Verified, again: &Rechecked, seed: u64) -> serde_json::Value {
+fn json(
+    data: &Path,
+    read: &Verified,
+    (again, followed): (&Rechecked, usize),
+    seed: u64,
+) -> serde_json::Value {
     let finding = |finding: &Finding| {
         serde_json::json!({
             "file": finding.file.to_string_lossy(),
@@ -128,7 +144,7 @@ fn json(data: &Path, read: &Verified, again: &Rechecked, seed: u64) -> serde_jso
         "jobs": read.jobs,
         "outstanding": read.outstanding,
         "rows": rows,
-        "run_again": {"seed": seed, "jobs": again.jobs, "rows": again.rows},
+        "run_again": {"seed": seed, "jobs": again.jobs, "rows": again.rows, "covered": followed},
         "findings": read.findings.iter().map(finding).collect::<Vec<_>>(),
         "notes": read.notes,
     })

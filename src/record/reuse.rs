@@ -5,6 +5,7 @@
 //! counters are compared with. Refuses to know which job may answer which: `sim::reuse` tells.
 
 use crate::record::chunk::{JobMeta, JobRows, Status};
+use crate::record::compare::ORIGIN;
 use crate::record::dataset::Dataset;
 use crate::record::part::{self, damaged};
 use crate::record::schema::StoredTable;
@@ -20,6 +21,7 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Bytes of one row's moments: the integral and the length, little-endian.
@@ -150,6 +152,26 @@ impl Dataset {
         Ok(records)
     }
 
+    /// The jobs whose results are those of another's simulation.
+    ///
+    /// # Errors
+    ///
+    /// A damaged file.
+    pub fn covered_jobs(&self) -> Result<BTreeSet<JobId>> {
+        let folder = self.folder(StoredTable::Jobs);
+        let mut covered = BTreeSet::new();
+        for batch in self.read_table(StoredTable::Jobs)? {
+            let batch = batch?;
+            let jobs = part::words(&folder, &batch, "job_id")?;
+            let from = batch.column_by_name(ORIGIN);
+            let from = from.ok_or_else(|| damaged(&folder, format!("no column `{ORIGIN}`")))?;
+            for row in (0..batch.num_rows()).filter(|&row| from.is_valid(row)) {
+                covered.insert(part::parse_id(&folder, jobs(row))?);
+            }
+        }
+        Ok(covered)
+    }
+
     /// The rows of a job that this dataset has, in the tables it claims.
     ///
     /// # Errors
@@ -157,7 +179,7 @@ impl Dataset {
     /// [`RecordError::UnknownJob`], or a damaged file.
     pub fn rows_of_job(&self, job: JobId) -> Result<JobRows> {
         let row = self.job(job)?;
-        let mut batches = std::collections::BTreeMap::new();
+        let mut batches = BTreeMap::new();
         for table in row.tables.iter().filter(|&table| table != Table::Jobs) {
             batches.insert(table, self.read_job(table.into(), job)?);
         }
@@ -203,7 +225,7 @@ impl JobRows {
             return Ok(None);
         }
         let id = meta.id;
-        let mut batches = std::collections::BTreeMap::new();
+        let mut batches = BTreeMap::new();
         for (&table, rows) in &source.rows.batches {
             let stored = StoredTable::from(table);
             let moments = match table {

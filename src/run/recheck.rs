@@ -7,7 +7,7 @@ use super::simulator::Simulator;
 use crate::record::{Dataset, Finding, JobRow, JobRows, PartReader, RecordError};
 use crate::sweep::plan::JobId;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs simulated before they are compared, by thread: bounds the memory.
 const JOBS_A_THREAD: usize = 4;
@@ -34,6 +34,22 @@ pub fn sample(jobs: &BTreeMap<JobId, String>, number: usize, seed: u64) -> BTree
     ranked.truncate(number);
     let drawn = ranked.iter().filter_map(|(_, job)| Some((*job, jobs.get(job)?.clone())));
     drawn.collect()
+}
+
+/// Draws `number` of the jobs, about half of them among the `covered`, whose results are those of
+/// another job's simulation, if there are so many of either kind.
+pub fn sample_of_both(
+    jobs: &BTreeMap<JobId, String>,
+    covered: &BTreeSet<JobId>,
+    number: usize,
+    seed: u64,
+) -> BTreeMap<JobId, String> {
+    let (others, own): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        jobs.iter().map(|(&job, part)| (job, part.clone())).partition(|(j, _)| covered.contains(j));
+    let of_own = (number / 2).max(number.saturating_sub(others.len()));
+    let mut drawn = sample(&own, of_own, seed);
+    drawn.extend(sample(&others, number - drawn.len(), seed));
+    drawn
 }
 
 /// Runs jobs again on all cores; each is given with the part it is in.

@@ -104,6 +104,15 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Whether a simulation that is known answers a job.
+    pub fn answers(&self, scenario: &Scenario, seeds: Seeds) -> bool {
+        let key = structure(scenario, seeds, SEMANTICS_VERSION);
+        let Some(family) = self.family(key, scenario) else { return false };
+        let Ok(point) = family.groups.point(scenario) else { return false };
+        let runs = family.runs.read().unwrap_or_else(PoisonError::into_inner);
+        runs.iter().any(|run| run.outcome.holds(&point))
+    }
+
     /// The rows of a job: those of a simulation known already, or else of its own.
     ///
     /// # Errors

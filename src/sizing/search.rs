@@ -103,6 +103,15 @@ impl Search {
         (!places.is_empty()).then_some(places)
     }
 
+    /// Two places between which the answer lies, with others in between: the one at which the
+    /// condition does not hold, and the one at which it holds (or, as long as it holds nowhere, which
+    /// cannot be run). `None`: there is more to ask of the ends, or nothing to ask.
+    pub fn bracket(&self) -> Option<(u64, u64)> {
+        let ends = [0, self.last].iter().all(|end| self.seen.contains_key(end));
+        let (low, high) = ends.then(|| self.open())??;
+        Some((self.turned(low), self.turned(high)))
+    }
+
     /// Takes a verdict, for a place that was asked for or any other in the range.
     pub fn tell(&mut self, place: u64, verdict: Verdict) {
         if place <= self.last {

@@ -17,6 +17,7 @@ use super::watch::watched;
 use crate::record::Dataset;
 use crate::run::Stop;
 use crate::run::progress::Style;
+use crate::run::reuse::Answered;
 use crate::sizing::search::{Goal, Search};
 use crate::sweep::plan::{JobId, Plan};
 use crate::units::Rational;
@@ -128,6 +129,17 @@ struct Found {
     /// Jobs needed that were there before.
     before: usize,
     took: std::time::Duration,
+    /// How the jobs run now were answered.
+    answered: Answered,
+    /// Values passed over because simulations at one end answer them.
+    leaps: Vec<Leap>,
+}
+
+/// Simulations at one place that answer every place up to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Leap {
+    from: u64,
+    to: u64,
 }
 
 impl Question {
@@ -184,7 +196,20 @@ impl Question {
         let mut planned = self.setting.planned(&self.folder, &self.ends);
         let mut noted = args.quiet || !planned.is_empty();
         let (mut probes, mut needed, mut ran) = (BTreeMap::new(), BTreeSet::new(), 0);
-        while let Some(places) = search.ask() {
+        let (mut answered, mut leaps) = (Answered::default(), Vec::new());
+        while let Some(asked) = search.ask() {
+            let leap = search.bracket().and_then(|between| self.leap(&session, between));
+            // The last value with the same simulations, and the first without.
+            let mut places: BTreeSet<u64> = match leap {
+                Some(Leap { from, to }) if to > from => [to, to + 1].into(),
+                Some(Leap { to, .. }) => [to - 1, to].into(),
+                None => BTreeSet::new(),
+            };
+            // Where that was not the answer once, values between may differ without end.
+            if leap.is_none() || !leaps.is_empty() {
+                places.extend(asked);
+            }
+            leaps.extend(leap);
             let amounts: BTreeSet<Rational> =
                 places.iter().map(|&place| self.setting.amount(place)).collect();
             planned.extend(&amounts);
@@ -195,8 +220,10 @@ impl Question {
                 let _ = writeln!(std::io::stderr(), "note: {text}");
             }
             let round = self.plan(&amounts)?;
-            let Execution { ended, .. } =
+            let Execution { ended, answered: now, .. } =
                 session.execute(&round, &frozen.hash(), BTreeSet::new())?;
+            answered.simulated += now.simulated;
+            answered.covered += now.covered;
             if ended.stopped == Some(Stop::Interrupted) {
                 return Err(Failure::new(
                     Exit::Interrupted,
@@ -218,6 +245,26 @@ impl Question {
         }
         // A job without the setting belongs to every step, and is needed once.
         let before = needed.len().saturating_sub(ran);
-        Ok(Found { search, probes, ran, before, took: begin.elapsed() })
+        Ok(Found { search, probes, ran, before, took: begin.elapsed(), answered, leaps })
+    }
+
+    /// From the place that holds, how far towards the one that does not the simulations known so
+    /// far answer every value: up to there the verdict is the same, exactly.
+    fn leap(&self, session: &Session<'_>, (fails, holds): (u64, u64)) -> Option<Leap> {
+        let answers = |place: u64| {
+            let plan = self.plan(&BTreeSet::from([self.setting.amount(place)]));
+            plan.is_ok_and(|plan| session.answers(&plan))
+        };
+        let toward = |steps: u64| if fails < holds { holds - steps } else { holds + steps };
+        // Both ends of the range are known: what is left lies between them.
+        let (mut known, mut beyond) = (0, fails.abs_diff(holds));
+        if !answers(holds) {
+            return None;
+        }
+        while beyond - known > 1 {
+            let middle = known + (beyond - known) / 2;
+            if answers(toward(middle)) { known = middle } else { beyond = middle }
+        }
+        (known > 0).then(|| Leap { from: holds, to: toward(known) })
     }
 }

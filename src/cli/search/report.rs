@@ -2,6 +2,7 @@
 
 use super::probe::Probe;
 use super::{Found, Question};
+use crate::cli::execute::reuse_line;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::text::{Align, TextTable, count};
 use crate::run::progress::rough;
@@ -58,6 +59,22 @@ pub fn text(question: &Question, found: &Found) -> String {
     answer(question, found, &mut out);
     for warning in warnings(question, found) {
         let _ = writeln!(out, "warning {warning}");
+    }
+    for leap in &found.leaps {
+        let values = leap.from.abs_diff(leap.to);
+        let _ = writeln!(
+            out,
+            "reuse   the simulations at {} answer {} exactly, to {}",
+            show(leap.from),
+            match values {
+                1 => "1 more value".to_owned(),
+                _ => format!("{} more values", thousands(i128::from(values))),
+            },
+            show(leap.to)
+        );
+    }
+    if found.answered.covered > 0 {
+        let _ = writeln!(out, "{}", reuse_line(found.answered));
     }
     let _ = write!(
         out,
@@ -194,6 +211,8 @@ pub fn json(question: &Question, found: &Found) -> Result<String, Failure> {
         Some(Answer::Nowhere) | None => ("fails_everywhere", None, None),
     };
     let probes: Vec<Json> = found.probes.iter().map(|(&place, p)| probe(place, p)).collect();
+    let leaps: Vec<Json> =
+        found.leaps.iter().map(|leap| json!([value(leap.from), value(leap.to)])).collect();
     let document = json!({
         "sweep": question.ends.name,
         "setting": setting.name,
@@ -212,6 +231,8 @@ pub fn json(question: &Question, found: &Found) -> Result<String, Failure> {
         "warnings": warnings(question, found),
         "jobs_run": found.ran,
         "jobs_before": found.before,
+        "jobs_simulated": found.answered.simulated,
+        "values_answered_at_once": leaps,
         "probes": probes,
         "data": question.folder.display().to_string(),
     });
