@@ -5,6 +5,7 @@
 //!
 //! - `plan`: 100,000 points planned, and planned and written;
 //! - `threads`: 64 jobs on 1 and on 2 threads, and how many times faster 2 are;
+//! - `reuse`: grids over thresholds with and without reuse: points, simulations, CPU seconds;
 //! - `overhead`: 100,000 jobs of next to no work, once: the CPU time that is not simulation, a job;
 //!   files left; `status` of the finished dataset.
 
@@ -45,6 +46,44 @@ axes:
   HeadRoomPerPortLimit: [64KB, 128KB, 192KB, 256KB]
 ";
 
+/// 10 × 10 × 5 points of headroom, Xoff and Xon around an incast of 8 into 1; the bytes of a sender
+/// are added.
+const HEADROOM: &str = "schema: 1
+name: headroom-500
+base:
+  until: drained
+  duration: 10ms
+  topology: {kind: single-switch, hosts: 9, rate: 400Gbps, delay: 500ns}
+  switch: {SharedBufferManager: {TotalSharedBufferSize: 64MB}}
+  traffic:
+    - {pattern: incast, receiver: 0, senders: 8, bytes: BYTES, packet: 4000B, dscp: 8, jitter: 1us}
+axes:
+  HeadRoomPerPortLimit: {range: {from: 20KB, to: 200KB, step: 20KB}}
+  StaticPoolXoffThreshold: {range: {from: 100KB, to: 1MB, step: 100KB}}
+  StaticPoolXonThreshold: [20KB, 40KB, 60KB, 80KB, 90KB]
+";
+
+/// 8 × 6 × 6 points of total, share and headroom around two classes, one of them lossy.
+const POOLS: &str = "schema: 1
+name: pools-288
+base:
+  until: drained
+  duration: 10ms
+  topology: {kind: single-switch, hosts: 17, rate: 400Gbps, delay: 500ns}
+  switch: {SharedBufferManager: {EnablePFC: [0, 1, 0, 0, 0, 0, 0, 0]}}
+  traffic:
+    - {pattern: incast, receiver: 0, senders: 12, bytes: 1MB, packet: 4000B, dscp: 8, jitter: 1us}
+    - {pattern: incast, receiver: 1, senders: 12, bytes: 1MB, packet: 4000B, dscp: 0, jitter: 1us}
+axes:
+  TotalSharedBufferSize: {range: {from: 16MB, to: 72MB, step: 8MB}}
+  let.share: [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+  HeadRoomPerPortLimit: {range: {from: 50KB, to: 300KB, step: 50KB}}
+derived:
+  PoolAllocationMap: [let.share, 1 - let.share, 0, 0, 0, 0, 0, 0]
+  StaticPoolXoffThreshold: 300KB
+  StaticPoolXonThreshold: 100KB
+";
+
 /// 100,000 jobs of one packet each.
 const SMALL: &str = "schema: 1
 name: small-100k
@@ -81,6 +120,14 @@ fn jobs_cpu(dataset: &Path) -> f64 {
         total += times.iter().flatten().sum::<i64>();
     }
     total as f64 / 1e6
+}
+
+/// Jobs of a dataset that were run, and those of them that were simulated.
+fn answered(dataset: &Path) -> (usize, usize) {
+    let dataset = poolsweep::record::Dataset::open(dataset).expect("a dataset");
+    let covered = dataset.covered_jobs().expect("it can be read").len();
+    let jobs = dataset.done().expect("it can be read").len();
+    (jobs, jobs - covered)
 }
 
 /// Files below a folder.
@@ -165,18 +212,52 @@ fn main() {
         let on = |threads: &str| {
             measure(&format!("{threads} thread(s)"), || {
                 fresh();
-                run(&["run", text(&file), "--out", text(&out), "--threads", threads])
+                let out = text(&out);
+                run(&["run", text(&file), "--out", out, "--threads", threads, "--no-reuse"])
             })
         };
         let (one, two) = (on("1"), on("2"));
         println!("  2 threads are {:.2} times as fast as 1", one / two);
+    }
+    if wants("reuse") {
+        let grids = [
+            ("headroom, Xoff, Xon; 400 KB a sender", HEADROOM.replace("BYTES", "400KB")),
+            ("headroom, Xoff, Xon; 8 MB a sender", HEADROOM.replace("BYTES", "8MB")),
+            ("total, share, headroom", POOLS.to_owned()),
+        ];
+        println!("reuse: CPU seconds of whole processes on one thread, medians");
+        for (what, sweep) in grids {
+            let file = write(folder.path(), "grid.yaml", &sweep);
+            let with = |arguments: &[&str]| {
+                let mut seconds: Vec<f64> = (0..RUNS)
+                    .map(|_| {
+                        fresh();
+                        let before = children_cpu();
+                        let always = ["run", text(&file), "--out", text(&out), "--threads", "1"];
+                        run(&[&always[..], arguments].concat());
+                        children_cpu() - before
+                    })
+                    .collect();
+                seconds.sort_by(f64::total_cmp);
+                seconds[RUNS / 2]
+            };
+            let all = with(&["--no-reuse"]);
+            let few = with(&[]);
+            let (jobs, simulated) = answered(&out);
+            println!(
+                "  {what}: {jobs} points, {simulated} simulations ({:.1} times fewer); {all:.2} s, \
+                 {few:.2} s ({:.2} times less)",
+                jobs as f64 / simulated as f64,
+                all / few
+            );
+        }
     }
     if wants("overhead") {
         println!("overhead: 100,000 jobs of one packet");
         let file = write(folder.path(), "small.yaml", SMALL);
         fresh();
         let before = children_cpu();
-        let all = run(&["run", text(&file), "--out", text(&out), "--in-process"]);
+        let all = run(&["run", text(&file), "--out", text(&out), "--in-process", "--no-reuse"]);
         let cpu = children_cpu() - before;
         let simulated = jobs_cpu(&out);
         println!(

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from .errors import NoDataset, NothingYet, OtherVersion, UnknownName
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The schema version of `dataset.json` that this package reads."""
 
 FORMAT = "poolsweep dataset"

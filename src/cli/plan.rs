@@ -7,6 +7,7 @@ use super::text::{self, Align, TextTable};
 use crate::record::{Dataset, StoredTable};
 use crate::run::estimate::{bytes_per_row, plan_rows_at_most};
 use crate::run::progress::rough;
+use crate::run::reuse::structures;
 use crate::sweep::plan::{JobId, Plan};
 use crate::units::thousands;
 use clap::Args;
@@ -22,6 +23,8 @@ pub const PLAN_FILE: &str = "plan.json";
 const VALUES_SHOWN: usize = 16;
 /// Reasons shown why jobs are infeasible.
 const REASONS_SHOWN: usize = 5;
+/// Jobs of a plan whose structures are counted: it takes longer than planning them.
+const MOST_COUNTED: usize = 20_000;
 /// Packet-hops a core simulates in a second, roughly; for the estimate of the time only.
 const HOPS_PER_SECOND: f64 = 12e6;
 
@@ -244,6 +247,18 @@ fn expected(plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
         significant(cost),
         if time < Duration::from_secs(1) { "under 1 s".into() } else { rough(time) },
     )?;
+    let jobs = plan.jobs.iter().filter(|job| job.infeasible.is_empty()).count();
+    if (2..=MOST_COUNTED).contains(&jobs) {
+        let least = structures(plan);
+        if least < jobs {
+            writeln!(
+                out,
+                "reuse {} simulations at least: jobs that differ in thresholds alone share one where \
+                 none of them decides otherwise",
+                thousands(least as i128)
+            )?;
+        }
+    }
     Ok(())
 }
 

@@ -36,6 +36,8 @@ struct Limits<W: Watch> {
     headroom: u64,
     headroom_compared: W::Bound,
     shift: u32,
+    /// 2^shift.
+    times: u64,
     marks: Marks,
 }
 
@@ -76,11 +78,15 @@ impl<W: Watch> Hpcc<W> {
     ) -> Self {
         let limits: Vec<Limits<W>> = lines
             .iter()
-            .map(|line| Limits {
-                headroom: settings.headroom(line.rate, line.delay),
-                headroom_compared: W::Bound::default(),
-                shift: settings.shift_at(line.rate, host_rate),
-                marks: marks(line.rate),
+            .map(|line| {
+                let shift = settings.shift_at(line.rate, host_rate);
+                Limits {
+                    headroom: settings.headroom(line.rate, line.delay),
+                    headroom_compared: W::Bound::default(),
+                    shift,
+                    times: 1u64.checked_shl(shift).unwrap_or(u64::MAX),
+                    marks: marks(line.rate),
+                }
             })
             .collect();
         let headroom = limits.iter().fold(0u64, |sum, port| sum.saturating_add(port.headroom));
@@ -112,8 +118,8 @@ impl<W: Watch> Hpcc<W> {
     #[inline]
     fn compared(&mut self, port: usize, bytes: u64, passed: bool) {
         if W::ON {
-            let times = 1u64.checked_shl(self.limits[port].shift).unwrap_or(u64::MAX);
-            let least = bytes.saturating_mul(times).saturating_add(self.shared_used);
+            let least = bytes.saturating_mul(self.limits[port].times);
+            let least = least.saturating_add(self.shared_used);
             self.shared_compared.compared(least, passed);
         }
     }

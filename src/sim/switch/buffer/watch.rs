@@ -113,7 +113,7 @@ impl Interval {
 
 /// Corners kept of either side of a dynamic limit; a run with more can be reused only where the
 /// limit is equal.
-const CORNERS: usize = 12;
+const CORNERS: usize = 16;
 
 /// One side of a dynamic limit's admissions: points (queue, held) none of which another one makes
 /// superfluous, by rising queue.
@@ -121,6 +121,8 @@ const CORNERS: usize = 12;
 pub struct Corners {
     points: [(u64, u64); CORNERS],
     count: usize,
+    /// The one that made the last point superfluous: mostly it does the next too.
+    recent: usize,
     /// All queues offered, or-ed: how large they may be.
     bits: u64,
     /// There were more than fit.
@@ -129,7 +131,7 @@ pub struct Corners {
 
 impl Default for Corners {
     fn default() -> Self {
-        Corners { points: [(0, 0); CORNERS], count: 0, bits: 0, overflow: false }
+        Corners { points: [(0, 0); CORNERS], count: 0, recent: 0, bits: 0, overflow: false }
     }
 }
 
@@ -150,20 +152,37 @@ impl Corners {
     #[inline(always)]
     fn take(&mut self, at: (u64, u64), upper: bool) {
         self.bits |= at.0;
-        for known in &self.points[..self.count] {
-            let covers = match upper {
-                true => known.0 >= at.0 && known.1 >= at.1,
-                false => known.0 <= at.0 && known.1 <= at.1,
-            };
-            if covers {
-                return;
-            }
+        let known = self.points[self.recent % CORNERS];
+        let covers = match upper {
+            true => known.0 >= at.0 && known.1 >= at.1,
+            false => self.count > 0 && known.0 <= at.0 && known.1 <= at.1,
+        };
+        if !covers {
+            self.look(at, upper);
         }
-        self.insert(at, upper);
+    }
+
+    #[inline(never)]
+    fn look(&mut self, at: (u64, u64), upper: bool) {
+        let covers = |known: &(u64, u64)| match upper {
+            true => known.0 >= at.0 && known.1 >= at.1,
+            false => known.0 <= at.0 && known.1 <= at.1,
+        };
+        let gone = |known: &(u64, u64)| match upper {
+            true => known.0 <= at.0 && known.1 <= at.1,
+            false => known.0 >= at.0 && known.1 >= at.1,
+        };
+        if let Some(found) = self.points[..self.count].iter().position(covers) {
+            self.recent = found;
+        } else if self.points[..self.count].iter().all(gone) {
+            // A queue that grows as its pool does.
+            (self.points[0], self.count, self.recent) = (at, 1, 0);
+        } else {
+            self.insert(at, upper);
+        }
     }
 
     #[cold]
-    #[inline(never)]
     fn insert(&mut self, at: (u64, u64), upper: bool) {
         let mut all = [(0, 0); CORNERS + 1];
         let mut count = 0;
@@ -207,6 +226,7 @@ impl Corners {
         }
         self.points[..kept].copy_from_slice(&all[..kept]);
         self.count = kept;
+        self.recent = self.points[..kept].iter().position(|&point| point == at).unwrap_or(0);
     }
 
     fn add(&mut self, other: &Corners, upper: bool) {
