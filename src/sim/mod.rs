@@ -109,12 +109,9 @@ fn run_model<M: BufferManager, E: EventList>(
     manager: impl Fn(&Startup, &[Line]) -> M,
 ) -> Result<Observations, SimError> {
     let record = &scenario.record;
-    // Models that few jobs run are built at two depths only: the third would be more code than it
-    // saves time.
-    let some = record.has(Table::PortBuffers) && M::OWN_FRAMES;
-    if some || record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
+    if record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
         run_at::<M, E, Everything>(scenario, plan, seeds, traces, manager)
-    } else if record.has(Table::PortBuffers) && !M::OWN_FRAMES {
+    } else if record.has(Table::PortBuffers) {
         run_at::<M, E, Ports>(scenario, plan, seeds, traces, manager)
     } else {
         run_at::<M, E, Peaks>(scenario, plan, seeds, traces, manager)

@@ -412,10 +412,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         if D::PORTS {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
+            let gauge = port_gauge(port, pool, stride, buff);
             if M::COUNTERS > 3 && enqueued.place == Place::Pool {
-                self.measure_reserve(port, pool, enqueued.ingress - bytes, enqueued.ingress);
+                let reserve = self.reserve_of(port);
+                self.gauges.rise_in_parts(gauge, enqueued.ingress, now, reserve);
+            } else {
+                self.gauges.rise(gauge, enqueued.ingress, now);
             }
-            self.gauges.rise(port_gauge(port, pool, stride, buff), enqueued.ingress, now);
             self.gauges.rise(port_gauge(out, pool, stride, BuffId::Egress), enqueued.queue, now);
         } else {
             let peaks = &mut self.tally.peaks;
@@ -428,22 +431,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    /// Bytes a port brought into a pool change: those within its reserve and those beyond it.
-    fn measure_reserve(&mut self, port: usize, pool: usize, before: u64, after: u64) {
-        let reserve = self.switches[self.ports[port].switch as usize].manager.reserve();
-        let within = |bytes: u64| bytes.min(reserve);
-        let beyond = |bytes: u64| bytes.saturating_sub(reserve);
-        for (buff, before, after) in [
-            (BuffId::Reserve, within(before), within(after)),
-            (BuffId::Shared, beyond(before), beyond(after)),
-        ] {
-            let gauge = port_gauge(port, pool, (self.stride, M::COUNTERS), buff);
-            if after > before {
-                self.gauges.rise(gauge, after, self.now);
-            } else if after < before {
-                self.gauges.fall(gauge, after, self.now);
-            }
-        }
+    /// Bytes a port may hold of a pool that count as its own, where that is recorded.
+    #[inline]
+    pub(super) fn reserve_of(&self, port: usize) -> u64 {
+        self.switches[self.ports[port].switch as usize].manager.reserve()
     }
 
     #[inline]
@@ -457,14 +448,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     ) {
         if D::PORTS {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
-            if M::COUNTERS > 3 {
-                let before = departed.ingress + departed.from_pool;
-                self.measure_reserve(from, pool, before, departed.ingress);
-            }
             self.gauges.fall(port_gauge(out, pool, stride, BuffId::Egress), departed.queue, now);
             if departed.from_pool != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Ingress);
-                self.gauges.fall(gauge, departed.ingress, now);
+                if M::COUNTERS > 3 {
+                    let reserve = self.reserve_of(from);
+                    self.gauges.fall_in_parts(gauge, departed.ingress, now, reserve);
+                } else {
+                    self.gauges.fall(gauge, departed.ingress, now);
+                }
             }
             if departed.from_headroom != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Headroom);
