@@ -29,6 +29,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::marker::PhantomData;
 use thiserror::Error;
 
+/// More events than one can bring about at a time, ends of frames included.
+const FEW_EVENTS: u64 = 64;
+
 /// Why a scenario cannot be simulated. Everything here is also refused by the scenario's checks.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -129,8 +132,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             _ => Framing::ETHERNET,
         };
         let framing = if M::OWN_FRAMES { own_framing } else { Framing::ETHERNET };
+        let early = M::RELEASES_AT_START && nics.is_some() && !circles;
+        // Frames by port are counted as they end.
+        let quiet_ends = early && !D::SWITCHES;
         let mut network = Network {
             now: 0,
+            key: 0,
             list: E::with_slots(ranks.slots()),
             rare: BinaryHeap::new(),
             rare_key: NEVER,
@@ -142,6 +149,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             in_service: 0,
             events: 0,
             budget: scenario.budget.events,
+            watch: match quiet_ends {
+                true => scenario.budget.events.saturating_sub(FEW_EVENTS + port_count as u64),
+                false => scenario.budget.events,
+            },
+            early,
+            quiet_ends,
             switches,
             marking: settings.any(|switch| switch.ecn_handler.enable_ecn)
                 && (scenario.nic.model.is_reactive()
@@ -408,7 +421,7 @@ fn ports(layout: &NetworkPlan, timing: Timing) -> (Vec<Port>, Vec<u32>) {
                     Timing::WholeNs => line.in_whole_ns(),
                 },
                 sending: Frame::Pfc(PfcFrame { tc: 0, quanta: 0, wire: 0 }),
-                busy: false,
+                free: 0,
                 ready: 0,
                 paused: 0,
                 pfc_waits: false,

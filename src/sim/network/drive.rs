@@ -1,6 +1,6 @@
 //! The loop: the earliest event, again and again.
 
-use super::{Network, order_parts};
+use super::{Network, Port, order_parts};
 use crate::sim::event::{EventList, Kind, NEVER, Ranked};
 use crate::sim::meter::Depth;
 use crate::sim::switch::buffer::BufferManager;
@@ -33,10 +33,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         if key >= self.end_key {
             return Some(Stop::Ended);
         }
-        if self.events == self.budget {
-            return Some(Stop::Budget);
+        if self.events >= self.watch
+            && let Some(stop) = self.near_budget(key)
+        {
+            return Some(stop);
         }
         self.events += 1;
+        self.key = key;
         let now = self.ranks.time(key);
         debug_assert!(now >= self.now, "time never goes back");
         self.now = now;
@@ -49,6 +52,28 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Ranked::Rare => self.rare_event(),
         }
         None
+    }
+
+    /// The budget of events runs out soon, or now, before the event with this key. Ends of frames
+    /// that are no events have been counted as their frames started: from here on every event
+    /// counts when it happens, so that the budget ends where it would without them.
+    #[cold]
+    fn near_budget(&mut self, key: u64) -> Option<Stop> {
+        if self.quiet_ends {
+            (self.quiet_ends, self.watch) = (false, self.budget);
+            for port in 0..self.ports.len() {
+                if self.ports[port].free > key {
+                    self.arm_end(port);
+                }
+            }
+        }
+        (self.events >= self.budget).then_some(Stop::Budget)
+    }
+
+    /// Takes back ends of frames that were counted and do not happen.
+    pub(super) fn uncount_ends(&mut self) {
+        let ended = |port: &&Port| port.free >= self.end_key && !port.is_sending();
+        self.events -= self.ports.iter().filter(ended).count() as u64;
     }
 
     #[cold]

@@ -197,12 +197,26 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         to.queues[usize::from(packet.tc() & 7)].push_back(packet);
         to.ready |= 1 << (packet.tc() & 7);
-        let (idle, switch) = (!to.busy, to.switch as usize);
+        let (idle, switch) = (to.free <= self.key, to.switch as usize);
         if !M::OWN_FRAMES || self.switches[switch].manager.charges(packet.tc()) {
             self.measure_admission(port, out, pool, bytes, enqueued);
         }
         if idle {
             self.start_next(out);
+        } else if M::RELEASES_AT_START {
+            self.arm_end(out);
+        }
+    }
+
+    /// Something waits for the end of a port's frame: that is an event now, if it was not.
+    #[inline]
+    pub(super) fn arm_end(&mut self, port: usize) {
+        let p = &mut self.ports[port];
+        if p.free != NEVER {
+            self.list.set(self.ranks.tx_slot(port), p.free);
+            p.free = NEVER;
+            // It was counted when the frame started.
+            self.events -= 1;
         }
     }
 
@@ -244,8 +258,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline]
     pub(super) fn tx_end(&mut self, port: usize) {
         let sent = &self.ports[port];
-        let (frame, peer, s) = (sent.sending, sent.peer, sent.switch as usize);
-        let at = self.now + sent.line.delay;
+        let (frame, s) = (sent.sending, sent.switch as usize);
         if let Frame::Data(packet) = frame {
             if !M::RELEASES_AT_START {
                 let local = usize::from(sent.local);
@@ -258,7 +271,21 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let wire = self.framing().frame(&frame);
             self.tally.counters_mut(self.hosts.len() + port).send(wire);
         }
-        match peer {
+        if !M::RELEASES_AT_START || !self.early {
+            self.put_on_link(port, frame, self.now);
+        }
+        self.start_next_inline(port, true);
+        if self.suspected.is_some() {
+            self.look_at_suspected();
+        }
+    }
+
+    /// A frame whose serialization ends at `end` is on its way to the other end of a port's link.
+    #[inline(always)]
+    fn put_on_link(&mut self, port: usize, frame: Frame, end: u64) {
+        let sent = &self.ports[port];
+        let at = end + sent.line.delay;
+        match sent.peer {
             Peer::Host(host) => self.send_to_host(host, frame, at),
             Peer::Port(next) => {
                 let next = next as usize;
@@ -268,10 +295,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     self.list.set(self.ranks.arrival_slot(next), self.ranks.arrival(at, next));
                 }
             }
-        }
-        self.start_next_inline(port);
-        if self.suspected.is_some() {
-            self.look_at_suspected();
         }
     }
 
@@ -300,14 +323,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A port that is free picks its next frame: PFC first, then the highest class that is not
     /// held, or whose turn it is.
     pub(super) fn start_next(&mut self, port: usize) {
-        self.start_next_inline(port);
+        self.start_next_inline(port, false);
         if self.suspected.is_some() {
             self.look_at_suspected();
         }
     }
 
+    /// `ended`: in the event that is the end of the port's frame, whose key is in the port's slot.
     #[inline(always)]
-    fn start_next_inline(&mut self, port: usize) {
+    fn start_next_inline(&mut self, port: usize, ended: bool) {
         let p = &mut self.ports[port];
         let slot = self.ranks.tx_slot(port);
         let frame = if p.pfc_waits && !(M::ROUND_ROBIN && p.pfc[0].1 > 0) {
@@ -320,8 +344,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 false => p.ready & !p.paused,
             };
             if sendable == 0 {
-                p.busy = false;
-                self.list.set(slot, NEVER);
+                p.free = 0;
+                if ended {
+                    self.list.set(slot, NEVER);
+                }
                 return;
             }
             let tc = match M::ROUND_ROBIN {
@@ -335,7 +361,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
             if M::RELEASES_AT_START {
                 // Busy, so that a resume of this port's own would wait.
-                (p.busy, p.sending) = (true, Frame::Data(packet));
+                p.free = NEVER;
                 let (s, local) = (p.switch as usize, usize::from(p.local));
                 self.release(s, port, local, packet);
                 if M::OWN_FRAMES && self.telemetry {
@@ -362,9 +388,24 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         let p = &mut self.ports[port];
         p.sending = frame;
-        p.busy = true;
         let end = self.now + p.line.serialize(wire);
-        self.list.set(slot, self.ranks.tx_end(end, port));
+        let key = self.ranks.tx_end(end, port);
+        if M::RELEASES_AT_START && self.early {
+            let nothing_waits = p.ready == 0 && !p.pfc_waits && matches!(frame, Frame::Data(_));
+            let quiet = !D::SWITCHES && nothing_waits && self.quiet_ends;
+            p.free = if quiet { key } else { NEVER };
+            self.put_on_link(port, frame, end);
+            if quiet {
+                self.events += 1;
+                if ended {
+                    self.list.set(slot, NEVER);
+                }
+                return;
+            }
+        } else {
+            p.free = NEVER;
+        }
+        self.list.set(slot, key);
     }
 
     /// Writes what a port is like into a packet that it starts.

@@ -25,7 +25,7 @@ pub use build::SimError;
 pub(super) use build::fits;
 pub use drive::Stop;
 
-use super::event::{EventList, Ranks};
+use super::event::{EventList, NEVER, Ranks};
 use super::flows::FlowTable;
 use super::host::receiver::Receiver;
 use super::host::sender::Sender;
@@ -59,13 +59,16 @@ enum Peer {
 #[repr(C, align(64))]
 struct Port {
     line: Line,
-    /// The frame in serialization, if `busy`.
+    /// From which event on it may start a frame, by that event's key: 0 while it is idle, `NEVER`
+    /// while the end of its frame is an event to come, or that end where it is no event because
+    /// nothing waits for it.
+    free: u64,
+    /// The last frame that started, in serialization unless the port is free.
     sending: Frame,
     peer: Peer,
     switch: u32,
     /// Place among the ports of its switch.
     local: u16,
-    busy: bool,
     /// Classes with something queued, a bit each.
     ready: u8,
     /// Classes held by the peer, a bit each.
@@ -86,6 +89,11 @@ struct Port {
 }
 
 impl Port {
+    /// Whether a frame is in serialization whose end is an event to come.
+    fn is_sending(&self) -> bool {
+        self.free == NEVER
+    }
+
     /// Where classes take turns, one packet each: class 0 first, which does not count as a turn,
     /// then the next one above the last. `sendable`, a bit a class, is not 0.
     #[inline]
@@ -125,6 +133,8 @@ type InFlight = (u64, Frame);
 pub struct Network<M, E, D> {
     // Time.
     now: u64,
+    /// Key of the event that is handled.
+    key: u64,
     ranks: Ranks,
     list: E,
     /// Rare events: the key, followed by what orders events of one kind and instant.
@@ -142,8 +152,15 @@ pub struct Network<M, E, D> {
     last_done: u64,
     /// Packets that slow receivers have accepted and not yet served.
     in_service: u64,
+    /// Events handled, and ends of frames that are none (see `quiet_ends`).
     events: u64,
     budget: u64,
+    /// With so many events the budget is near: see `near_budget`.
+    watch: u64,
+    /// A frame is on its link as it starts: nothing but the ends of the link can tell.
+    early: bool,
+    /// The end of a frame that nothing waits for is not handled as an event.
+    quiet_ends: bool,
 
     // Switches.
     switches: Vec<Switch<M>>,

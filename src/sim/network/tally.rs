@@ -502,6 +502,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub fn finish(mut self, budget: bool) -> Observations {
         if !budget {
             self.now = self.end_time;
+            self.uncount_ends();
         }
         if self.nics.is_none() {
             for host in 0..self.hosts.len() {

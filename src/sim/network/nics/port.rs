@@ -22,9 +22,10 @@ use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
-    /// Gives every end of a frame of a NIC its event, as jobs with collectives have it: the same
-    /// observations. To be called before the first event; tests compare.
+    /// Gives every end of a frame of a NIC its event, as jobs with collectives have it, and every
+    /// end of a frame of a switch: the same observations. To be called before the first event; tests compare.
     pub fn make_nics_prompt(&mut self) {
+        (self.early, self.quiet_ends) = (false, false);
         if let Some(nics) = self.nics.as_deref_mut() {
             nics.prompt = true;
         }
