@@ -29,9 +29,6 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::marker::PhantomData;
 use thiserror::Error;
 
-/// More events than one can bring about at a time, ends of frames included.
-const FEW_EVENTS: u64 = 64;
-
 /// Why a scenario cannot be simulated. Everything here is also refused by the scenario's checks.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -135,6 +132,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let early = M::RELEASES_AT_START && nics.is_some() && !circles;
         // Frames by port are counted as they end.
         let quiet_ends = early && !D::SWITCHES;
+        let late = !circles && nics.as_ref().is_some_and(|nics| nics.may_be_late());
         let mut network = Network {
             now: 0,
             key: 0,
@@ -149,12 +147,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             in_service: 0,
             events: 0,
             budget: scenario.budget.events,
-            watch: match quiet_ends {
-                true => scenario.budget.events.saturating_sub(FEW_EVENTS + port_count as u64),
-                false => scenario.budget.events,
-            },
+            watch: 0,
             early,
             quiet_ends,
+            late,
+            late_frames: 0,
+            caught_up: Vec::new(),
             switches,
             marking: settings.any(|switch| switch.ecn_handler.enable_ecn)
                 && (scenario.nic.model.is_reactive()
@@ -197,6 +195,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             hosts,
             host_port,
         };
+        network.watch = network.near_budget();
         network.arm();
         Ok(network)
     }

@@ -15,6 +15,9 @@ pub enum Stop {
     Budget,
 }
 
+/// More events than one can bring about at a time, those counted ahead included.
+const FEW_EVENTS: u64 = 64;
+
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Handles events until the job ends.
     pub fn run(&mut self) -> Stop {
@@ -28,15 +31,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Handles one event.
     #[inline]
     pub fn step(&mut self) -> Option<Stop> {
-        let slot = self.list.first();
-        let key = slot.min(self.rare_key);
-        if key >= self.end_key {
-            return Some(Stop::Ended);
-        }
         if self.events >= self.watch
-            && let Some(stop) = self.near_budget(key)
+            && let Some(stop) = self.watched()
         {
             return Some(stop);
+        }
+        let key = self.list.first().min(self.rare_key);
+        if key >= self.end_key {
+            return Some(Stop::Ended);
         }
         self.events += 1;
         self.key = key;
@@ -54,20 +56,35 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         None
     }
 
-    /// The budget of events runs out soon, or now, before the event with this key. Ends of frames
-    /// that are no events have been counted as their frames started: from here on every event
-    /// counts when it happens, so that the budget ends where it would without them.
+    /// From so many events on every event has to count when it happens, so that the budget ends
+    /// where it would if nothing were counted ahead.
+    pub(super) fn near_budget(&self) -> u64 {
+        let ahead = if self.quiet_ends { self.ports.len() as u64 } else { 0 };
+        match self.quiet_ends || self.late {
+            true => self.budget.saturating_sub(FEW_EVENTS + ahead),
+            false => self.budget,
+        }
+    }
+
+    /// The budget of events runs out soon, or now; or the packets on their way to hosts may be the
+    /// last ones.
     #[cold]
-    fn near_budget(&mut self, key: u64) -> Option<Stop> {
-        if self.quiet_ends {
-            (self.quiet_ends, self.watch) = (false, self.budget);
+    fn watched(&mut self) -> Option<Stop> {
+        self.end_lateness();
+        if self.quiet_ends && self.events >= self.near_budget() {
+            self.quiet_ends = false;
             for port in 0..self.ports.len() {
-                if self.ports[port].free > key {
+                if self.ports[port].free > self.key {
                     self.arm_end(port);
                 }
             }
         }
-        (self.events >= self.budget).then_some(Stop::Budget)
+        self.watch = self.near_budget();
+        let ended = self.list.first().min(self.rare_key) >= self.end_key;
+        match ended {
+            true => Some(Stop::Ended),
+            false => (self.events >= self.budget).then_some(Stop::Budget),
+        }
     }
 
     /// Takes back ends of frames that were counted and do not happen.

@@ -87,6 +87,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     self.tally.send_beyond_end(packet);
                 }
             }
+            frame if self.late => self.send_late(host, frame, at),
             frame => {
                 let inbound = &mut self.host_inbound[host as usize];
                 inbound.push_back((at, frame));

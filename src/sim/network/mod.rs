@@ -152,15 +152,21 @@ pub struct Network<M, E, D> {
     last_done: u64,
     /// Packets that slow receivers have accepted and not yet served.
     in_service: u64,
-    /// Events handled, and ends of frames that are none (see `quiet_ends`).
+    /// Events handled, and those to come that are counted already (see `quiet_ends`, `late`).
     events: u64,
     budget: u64,
-    /// With so many events the budget is near: see `near_budget`.
+    /// With so many events the budget is near; 0: see `watched`.
     watch: u64,
     /// A frame is on its link as it starts: nothing but the ends of the link can tell.
     early: bool,
     /// The end of a frame that nothing waits for is not handled as an event.
     quiet_ends: bool,
+    /// Packets arrive at hosts without events: see `nics::late`.
+    late: bool,
+    /// Packets on their way to hosts, while they are late.
+    late_frames: usize,
+    /// Hosts that took packets because a flow of theirs has ended at its other end.
+    caught_up: Vec<u32>,
 
     // Switches.
     switches: Vec<Switch<M>>,

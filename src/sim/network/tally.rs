@@ -501,7 +501,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// measured.
     pub fn finish(mut self, budget: bool) -> Observations {
         if !budget {
-            self.now = self.end_time;
+            (self.now, self.key) = (self.end_time, self.end_key);
             self.uncount_ends();
         }
         if self.nics.is_none() {
@@ -510,6 +510,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         self.close_interval();
+        self.uncount_late();
         if self.now < self.plan.warm_up {
             // Nothing was measured.
             self.tally.restart();

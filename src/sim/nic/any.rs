@@ -81,6 +81,16 @@ impl AnyTransport {
         }
     }
 
+    /// The receiving host of the flow that an answer ends as it arrives, for transports whose
+    /// packets may be taken late.
+    #[inline]
+    pub fn ends_flow(&self, header: &Header) -> Option<u32> {
+        match self {
+            AnyTransport::Hpcc(hpcc) => hpcc.ends_flow(header),
+            _ => None,
+        }
+    }
+
     /// IP bytes of a data packet that are not payload.
     pub fn overhead(&self) -> u64 {
         match self {

@@ -47,6 +47,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.settle_done();
         self.drive_nic(host);
         self.schedule_flows(host);
+        self.look_for_drain();
     }
 
     /// Transfers of collectives that were to start later than what they waited for, and do now.
@@ -154,6 +155,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A frame arrives at a NIC.
     #[inline]
     pub(in crate::sim::network) fn nic_arrival(&mut self, host: u32) {
+        if self.late {
+            self.late_pfc(host);
+            return;
+        }
         let h = host as usize;
         let Some((_, frame)) = self.host_inbound[h].pop_front() else { return };
         let key = match self.host_inbound[h].front() {
@@ -172,10 +177,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    fn nic_packet(&mut self, host: u32, packet: Packet) {
+    pub(super) fn nic_packet(&mut self, host: u32, packet: Packet) {
         let (now, h) = (self.now, host as usize);
         let nics = nics!(self);
         let carried = nics.packets.take(packet.flow());
+        if self.late
+            && let Some(other) = nics.transport.ends_flow(&carried.header)
+        {
+            self.take_before(other);
+        }
+        let nics = nics!(self);
         let cut = packet.is_cut();
         let data = carried.header.kind == PacketKind::Data && !cut;
         let class = if cut { TRIMMED_CLASS } else { carried.class };
@@ -215,6 +226,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let (transport, mut io) = nics!(self).parts(host);
         transport.receive(now, host, &incoming, &mut io);
         self.settle_done();
+        if self.late {
+            // Who lets it be late arms what is next.
+            self.start_frames(host);
+            return;
+        }
         self.drive_nic(host);
         self.nics_done();
     }
@@ -224,6 +240,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nics = nics!(self);
         let carried = nics.packets.take(packet.flow());
         nics.transport.lost(&carried.header);
+        self.look_for_drain();
         self.nics_done();
     }
 

@@ -3,9 +3,10 @@
 //! Owns the transports, the queues and pools of every NIC, the headers under way and the flows'
 //! counts. A NIC's frame is put on its link when it starts, because nothing can cut it; a NIC has
 //! an event of its own only where something waits for the end of a frame, for a deadline, or for
-//! room. `events` handles them, `rows` writes what was counted.
+//! room. `events` handles them, `late` takes what arrives without one, `rows` writes what was counted.
 
 mod events;
+mod late;
 mod port;
 mod rows;
 #[cfg(test)]
@@ -54,6 +55,8 @@ pub(super) struct NicHost {
     last_wire: u64,
     /// The frame in serialization is this PFC frame, which the counts do not have yet.
     uncounted: Option<PfcFrame>,
+    /// Frames of PFC on their way to it, while its arrivals are late.
+    pfc_inbound: u32,
     /// An end of service waits in the heap for a pause of this NIC's.
     release_armed: bool,
     /// Key in its slot of the event list.
@@ -140,6 +143,7 @@ impl Nics {
                     wire: 0,
                     last_wire: 0,
                     uncounted: None,
+                    pfc_inbound: 0,
                     release_armed: false,
                     armed: NEVER,
                     announced: NEVER,
@@ -183,6 +187,11 @@ impl Nics {
             done: &mut self.done,
         };
         (&mut self.transport, io)
+    }
+
+    /// Whether arrivals of packets need not be events: see `late`.
+    pub(super) fn may_be_late(&self) -> bool {
+        self.model == NicModel::Hpcc && !self.prompt
     }
 
     /// Whether switches are to write telemetry into packets.

@@ -10,6 +10,7 @@
 //! those of handling every one at its instant.
 
 use super::super::Network;
+use super::late::answer_at;
 use super::{Nics, nics};
 use crate::sim::event::{EventList, Kind, NEVER};
 use crate::sim::link::spacing;
@@ -23,9 +24,9 @@ use crate::sim::switch::route::FlowHashes;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Gives every end of a frame of a NIC its event, as jobs with collectives have it, and every
-    /// end of a frame of a switch: the same observations. To be called before the first event; tests compare.
+    /// end of a frame of a switch and every arrival at a host: the same observations. To be called before the first event; tests compare.
     pub fn make_nics_prompt(&mut self) {
-        (self.early, self.quiet_ends) = (false, false);
+        (self.early, self.quiet_ends, self.late) = (false, false, false);
         if let Some(nics) = self.nics.as_deref_mut() {
             nics.prompt = true;
         }
@@ -36,6 +37,18 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// anything reaches the host.
     #[inline]
     pub(in crate::sim::network) fn advance_nic(&mut self, host: u32, kind: Kind) {
+        if self.late {
+            self.take_late(host);
+        }
+        self.advance_port(host, kind);
+        if !self.caught_up.is_empty() {
+            self.catch_up(kind);
+        }
+    }
+
+    /// The same of a host at which nothing is left to arrive before the event.
+    #[inline]
+    pub(super) fn advance_port(&mut self, host: u32, kind: Kind) {
         let now = self.now;
         // Whether what falls due then, as `own` kind, comes before the event.
         let before = |at: u64, own: Kind| at < now || (at == now && kind > own);
@@ -92,6 +105,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// next.
     #[inline]
     pub(super) fn drive_nic(&mut self, host: u32) {
+        self.start_frames(host);
+        self.arm_nic(host);
+        if !nics!(self).woken.is_empty() {
+            self.drive_woken(host);
+        }
+    }
+
+    /// Starts what a port may start now.
+    #[inline]
+    pub(super) fn start_frames(&mut self, host: u32) {
         let now = self.now;
         nics!(self).hosts[host as usize].touched = now;
         loop {
@@ -103,10 +126,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 _ if !nics!(self).done.is_empty() => self.settle_done(),
                 _ => break,
             }
-        }
-        self.arm_nic(host);
-        if !nics!(self).woken.is_empty() {
-            self.drive_woken(host);
         }
     }
 
@@ -154,13 +173,20 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nics = nics!(self);
         let nic = &mut nics.hosts[host as usize];
         let next = if nics.prompt { Next::Never } else { nic.egress.next(nic.touched) };
-        let key = match next {
+        let mut arrives = match next {
             Next::Free(at) | Next::Ready(at) => {
-                let arrives =
-                    at + nic.line.serialize(nic.egress.next_wire(framing)) + nic.line.delay;
-                if arrives < self.end_time { self.ranks.arrival(arrives, port) } else { NEVER }
+                at + nic.line.serialize(nic.egress.next_wire(framing)) + nic.line.delay
             }
             Next::Never => NEVER,
+        };
+        if self.late
+            && let Some(&(at, Frame::Data(_))) = self.host_inbound[host as usize].front()
+        {
+            arrives = arrives.min(answer_at(at, nic.egress.free_at(), &nic.line, framing));
+        }
+        let key = match arrives < self.end_time {
+            true => self.ranks.arrival(arrives, port),
+            false => NEVER,
         };
         if nic.announced != key {
             nic.announced = key;

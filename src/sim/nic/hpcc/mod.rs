@@ -315,6 +315,14 @@ impl Hpcc {
         }
     }
 
+    /// The receiving host of the flow that an answer ends as it arrives.
+    #[inline]
+    pub fn ends_flow(&self, header: &Header) -> Option<u32> {
+        let pair = &self.pairs[header.connection as usize];
+        let answers = matches!(header.kind, PacketKind::Ack | PacketKind::Nack);
+        (answers && header.bits >= pair.size && pair.flow != NONE).then_some(pair.dst)
+    }
+
     /// Frees a queue pair that nothing names any more.
     fn release(&mut self, index: u32) {
         if self.pairs[index as usize].is_gone() {
