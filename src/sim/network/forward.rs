@@ -424,6 +424,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Marks a packet that starts by what is left in its queue.
+    #[inline(always)]
     fn mark_by_queue(&mut self, port: usize, packet: &mut Packet) {
         if !packet.ect() {
             return;
@@ -438,7 +439,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn measure_admission(
         &mut self,
         port: usize,
@@ -478,7 +479,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.switches[self.ports[port].switch as usize].manager.reserve()
     }
 
-    #[inline]
+    #[inline(always)]
     fn measure_departure(
         &mut self,
         from: usize,

@@ -3,10 +3,12 @@
 use super::super::{Network, order};
 use super::rows::flow_row;
 use super::{Nics, Open, nics};
+use crate::scenario::NicModel;
 use crate::sim::event::{EventList, Kind, NEVER};
 use crate::sim::host::receiver::Signal;
 use crate::sim::meter::Depth;
 use crate::sim::nic::egress::Urgent;
+use crate::sim::nic::ingress::Arrived;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, PacketKind, Transport, Whole};
 use crate::sim::observe::{DropReason, End};
@@ -17,6 +19,8 @@ use crate::sim::traffic::FlowStart;
 
 /// NIC class of packets that a switch has cut: that of control, whatever they were.
 const TRIMMED_CLASS: u8 = 1;
+/// What becomes of a packet at a NIC without pools.
+const TAKEN: Arrived = Arrived { fits: true, held: 0, signal: Signal::None };
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Schedules the first flow of each host.
@@ -191,9 +195,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let data = carried.header.kind == PacketKind::Data && !cut;
         let class = if cut { TRIMMED_CLASS } else { carried.class };
         let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
-        let nic = &mut nics.hosts[h];
-        let arrived = nic.ingress.arrive(now, class, packet.ip(), payload);
-        let pool = nic.ingress.pool(class);
+        let (arrived, pool) = match nics.model {
+            NicModel::Hpcc => (TAKEN, 0),
+            _ => {
+                let ingress = &mut nics.hosts[h].ingress;
+                (ingress.arrive(now, class, packet.ip(), payload), ingress.pool(class))
+            }
+        };
         if arrived.signal != Signal::None {
             self.nic_signal(host, class, arrived.signal);
         }

@@ -260,7 +260,7 @@ fn egress(nic: &Nic) -> EgressSettings {
 
 fn ingress(nic: &Nic) -> IngressSettings {
     if nic.model == NicModel::Hpcc {
-        // Hosts take everything at once.
+        // Hosts take everything at once: nothing is asked of these.
         let shares = [1.0; 8];
         let (pools, link, pfc_classes) = (BOUNDLESS, u64::MAX, 0);
         return IngressSettings { pools, link, pfc_classes, xoff: shares, xon: shares };

@@ -52,6 +52,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let now = self.now;
         // Whether what falls due then, as `own` kind, comes before the event.
         let before = |at: u64, own: Kind| at < now || (at == now && kind > own);
+        let nics = nics!(self);
+        let nic = &mut nics.hosts[host as usize];
+        if nic.egress.free_at() > now && nics.transport.deadline(host) > now {
+            // A frame is in serialization and nothing is due.
+            nic.touched = now;
+            return;
+        }
         loop {
             let nics = nics!(self);
             let nic = &mut nics.hosts[host as usize];
@@ -116,7 +123,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline]
     pub(super) fn start_frames(&mut self, host: u32) {
         let now = self.now;
-        nics!(self).hosts[host as usize].touched = now;
+        let nic = &mut nics!(self).hosts[host as usize];
+        nic.touched = now;
+        if nic.egress.free_at() > now {
+            self.settle_done();
+            return;
+        }
         loop {
             let nic = &nics!(self).hosts[host as usize];
             match nic.egress.next(now) {
@@ -263,7 +275,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
 impl Nics {
     /// A packet starts to be serialized: the packet as the network carries it.
-    #[inline]
+    #[inline(always)]
     fn launch(&mut self, now: u64, end: u64, host: u32, out: &Outgoing) -> Packet {
         let (transport, mut io) = self.parts(host);
         transport.sending(now, end, host, out, &mut io);

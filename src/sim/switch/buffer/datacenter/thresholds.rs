@@ -145,8 +145,8 @@ impl SideState {
                 return (pool / (self.bytes.len() as u64).max(1)) as i64;
             }
         };
-        // The conversion saturates.
-        bytes.floor().max(0.0) as i64
+        // The conversion cuts down and saturates.
+        bytes.max(0.0) as i64
     }
 }
 
