@@ -29,7 +29,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Handles one event.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> Option<Stop> {
         if self.events >= self.watch
             && let Some(stop) = self.watched()

@@ -148,6 +148,14 @@ impl Egress {
         self.free_at <= now && self.is_empty() && self.urgent.is_empty()
     }
 
+    /// Whether nothing happens by itself: nothing waits, for a start or for the end of a frame.
+    #[inline]
+    pub fn is_still(&self) -> bool {
+        self.queued | self.starved | u8::from(self.wanted) == 0
+            && self.chosen.is_none()
+            && self.urgent.is_empty()
+    }
+
     /// Chooses a packet of a class that is not held to start at once, at an open port: it needs
     /// neither a queue nor room in a pool.
     #[inline]

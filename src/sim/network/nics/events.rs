@@ -181,6 +181,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn nic_packet(&mut self, host: u32, packet: Packet) {
         let (now, h) = (self.now, host as usize);
         let nics = nics!(self);

@@ -72,7 +72,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Takes what has arrived at a host before the event that is handled.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_late(&mut self, host: u32) {
         while let Some(&(at, Frame::Data(packet))) = self.host_inbound[host as usize].front()
             && self.ranks.nic_arrival(at, host) < self.key
@@ -83,7 +83,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// A packet that arrived at `at`: as if that event were handled.
-    #[inline]
     fn take(&mut self, host: u32, at: u64, packet: Packet) {
         self.late_frames -= 1;
         let event = (self.now, self.key);

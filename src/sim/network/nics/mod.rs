@@ -25,6 +25,7 @@ use crate::sim::nic::{Done, Io};
 use crate::sim::observe::FlowRow;
 use crate::sim::packet::{Packet, PfcFrame};
 use crate::sim::random::Seeds;
+use crate::sim::switch::route::FlowHashes;
 use crate::sim::traffic::{FlowStart, Steps};
 
 /// The NICs of a network that is known to have them.
@@ -66,6 +67,8 @@ pub(super) struct NicHost {
     /// Last instant at which something reached the host or a frame of it started: an idle port
     /// starts no frame earlier.
     touched: u64,
+    /// Hashes of packets it sent, by destination and source port.
+    hashes: [(u32, u16, FlowHashes); 4],
     /// For when the start of flows is in the heap.
     flows_at: Option<u64>,
 }
@@ -148,6 +151,8 @@ impl Nics {
                     armed: NEVER,
                     announced: NEVER,
                     touched: 0,
+                    // No host has that number.
+                    hashes: [(u32::MAX, 0, FlowHashes::default()); 4],
                     flows_at: None,
                 }
             })

@@ -47,18 +47,25 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// The same of a host at which nothing is left to arrive before the event.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance_port(&mut self, host: u32, kind: Kind) {
+        let now = self.now;
+        let nics = nics!(self);
+        let nic = &mut nics.hosts[host as usize];
+        let busy = nic.egress.free_at() > now;
+        if (busy || nic.egress.is_still()) && nics.transport.deadline(host) > now {
+            // A frame is in serialization or nothing waits, and nothing is due.
+            nic.touched = now;
+            nic.egress.settle(if kind > Kind::TxEnd { now } else { now.saturating_sub(1) });
+        } else {
+            self.advance_slowly(host, kind);
+        }
+    }
+
+    fn advance_slowly(&mut self, host: u32, kind: Kind) {
         let now = self.now;
         // Whether what falls due then, as `own` kind, comes before the event.
         let before = |at: u64, own: Kind| at < now || (at == now && kind > own);
-        let nics = nics!(self);
-        let nic = &mut nics.hosts[host as usize];
-        if nic.egress.free_at() > now && nics.transport.deadline(host) > now {
-            // A frame is in serialization and nothing is due.
-            nic.touched = now;
-            return;
-        }
         loop {
             let nics = nics!(self);
             let nic = &mut nics.hosts[host as usize];
@@ -120,15 +127,20 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Starts what a port may start now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start_frames(&mut self, host: u32) {
         let now = self.now;
         let nic = &mut nics!(self).hosts[host as usize];
         nic.touched = now;
-        if nic.egress.free_at() > now {
+        if nic.egress.free_at() > now || nic.egress.is_still() {
             self.settle_done();
-            return;
+        } else {
+            self.start_frames_now(host);
         }
+    }
+
+    fn start_frames_now(&mut self, host: u32) {
+        let now = self.now;
         loop {
             let nic = &nics!(self).hosts[host as usize];
             match nic.egress.next(now) {
@@ -274,6 +286,20 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 }
 
 impl Nics {
+    /// What equal-cost choices depend on, of a packet of a host: as of an earlier one to the same
+    /// destination with the same source port.
+    #[inline]
+    fn hashes(&mut self, host: u32, dst: u32, entropy: u16) -> FlowHashes {
+        let known = &mut self.hosts[host as usize].hashes;
+        let place = (dst ^ u32::from(entropy)) as usize % known.len();
+        let (to, port, hashes) = &mut known[place];
+        if (*to, *port) != (dst, entropy) {
+            (*to, *port) = (dst, entropy);
+            *hashes = FlowHashes::between(host, dst, entropy);
+        }
+        *hashes
+    }
+
     /// A packet starts to be serialized: the packet as the network carries it.
     #[inline(always)]
     fn launch(&mut self, now: u64, end: u64, host: u32, out: &Outgoing) -> Packet {
@@ -281,7 +307,7 @@ impl Nics {
         transport.sending(now, end, host, out, &mut io);
         self.committed += u64::from(out.ip);
         let hashes = match self.choices {
-            true => FlowHashes::between(host, out.dst, out.entropy),
+            true => self.hashes(host, out.dst, out.entropy),
             false => Default::default(),
         };
         let carried =

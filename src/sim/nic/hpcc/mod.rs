@@ -142,7 +142,7 @@ impl Hpcc {
         let mut first = own.last + 1;
         if first >= count {
             // The list may have become shorter.
-            first %= count.max(1);
+            first = if first == count { 0 } else { first % count.max(1) };
         }
         for place in (first..count).chain(0..first) {
             let index = own.flows[place] as usize;
