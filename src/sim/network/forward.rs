@@ -195,11 +195,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let switch = &self.switches[to.switch as usize];
             switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
         }
-        to.queues[usize::from(packet.tc() & 7)].push_back(packet);
+        to.queues[usize::from(packet.tc() & 7)].push(packet);
         to.ready |= 1 << (packet.tc() & 7);
         let (idle, switch) = (to.free <= self.key, to.switch as usize);
-        if !M::OWN_FRAMES || self.switches[switch].manager.charges(packet.tc()) {
-            self.measure_admission(port, out, pool, bytes, enqueued);
+        let manager = &self.switches[switch].manager;
+        if !M::OWN_FRAMES || manager.charges(packet.tc()) {
+            let reserve = manager.reserve();
+            self.measure_admission((port, out), pool, bytes, enqueued, reserve);
         }
         if idle {
             self.start_next(out);
@@ -311,7 +313,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let pool = switch.manager.pool_of(packet.tc());
         let from = switch.first_port + in_port;
         if !M::OWN_FRAMES || switch.manager.charges(packet.tc()) {
-            self.measure_departure(from, port, pool, bytes, departed);
+            let reserve = switch.manager.reserve();
+            self.measure_departure((from, port), pool, bytes, departed, reserve);
         }
         if departed.resume {
             self.send_resume(from, pool);
@@ -355,7 +358,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 false => 7 - (sendable.leading_zeros() as usize & 7),
             };
             let queue = &mut p.queues[tc];
-            let mut packet = queue.pop_front().expect("a ready class has a packet");
+            let mut packet = queue.pop();
             if queue.is_empty() {
                 p.ready &= !(1 << tc);
             }
@@ -442,11 +445,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline(always)]
     fn measure_admission(
         &mut self,
-        port: usize,
-        out: usize,
+        (port, out): (usize, usize),
         pool: usize,
         bytes: u64,
         enqueued: Enqueued,
+        reserve: u64,
     ) {
         let buff = match enqueued.place {
             Place::Pool => BuffId::Ingress,
@@ -456,7 +459,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
             let gauge = port_gauge(port, pool, stride, buff);
             if M::COUNTERS > 3 && enqueued.place == Place::Pool {
-                let reserve = self.reserve_of(port);
                 self.gauges.rise_in_parts(gauge, enqueued.ingress, now, reserve);
             } else {
                 self.gauges.rise(gauge, enqueued.ingress, now);
@@ -482,11 +484,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline(always)]
     fn measure_departure(
         &mut self,
-        from: usize,
-        out: usize,
+        (from, out): (usize, usize),
         pool: usize,
         bytes: u64,
         departed: Departed,
+        reserve: u64,
     ) {
         if D::PORTS {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
@@ -494,7 +496,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if departed.from_pool != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Ingress);
                 if M::COUNTERS > 3 {
-                    let reserve = self.reserve_of(from);
                     self.gauges.fall_in_parts(gauge, departed.ingress, now, reserve);
                 } else {
                     self.gauges.fall(gauge, departed.ingress, now);

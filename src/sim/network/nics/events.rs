@@ -378,7 +378,7 @@ impl Nics {
     /// is the source port, so that what spreads its packets does so there too.
     #[inline]
     pub(in crate::sim::network) fn identity(&self, packet: Packet) -> (u64, FlowHashes) {
-        let carried = self.packets.get(packet.flow());
-        (u64::from(carried.entropy), carried.hashes)
+        let (hashes, entropy) = self.packets.hashes(packet.flow());
+        (u64::from(entropy), hashes)
     }
 }
