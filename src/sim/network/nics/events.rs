@@ -9,6 +9,7 @@ use crate::sim::host::receiver::Signal;
 use crate::sim::meter::Depth;
 use crate::sim::nic::egress::Urgent;
 use crate::sim::nic::ingress::Arrived;
+use crate::sim::nic::packets::Carried;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, PacketKind, Transport, Whole};
 use crate::sim::observe::{DropReason, End};
@@ -185,16 +186,18 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub(super) fn nic_packet(&mut self, host: u32, packet: Packet) {
         let (now, h) = (self.now, host as usize);
         let nics = nics!(self);
-        let carried = nics.packets.take(packet.flow());
+        let &Carried { ref header, entropy, class } = nics.packets.get(packet.flow());
+        let data = header.kind == PacketKind::Data;
         if self.late
-            && let Some(other) = nics.transport.ends_flow(&carried.header)
+            && !data
+            && let Some(other) = nics.transport.ends_flow(header)
         {
             self.take_before(other);
         }
         let nics = nics!(self);
         let cut = packet.is_cut();
-        let data = carried.header.kind == PacketKind::Data && !cut;
-        let class = if cut { TRIMMED_CLASS } else { carried.class };
+        let data = data && !cut;
+        let class = if cut { TRIMMED_CLASS } else { class };
         let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
         let (arrived, pool) = match nics.model {
             NicModel::Hpcc => (TAKEN, 0),
@@ -210,7 +213,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let (reason, bytes) = (DropReason::NicReceivePool, packet.ip());
             self.tally.drop(now, h, packet.tc(), reason, bytes, false);
             self.tally.dropped_ip += bytes;
-            nics!(self).transport.lost(&carried.header);
+            self.forget_packet(packet);
             self.drive_nic(host);
             self.nics_done();
             return;
@@ -220,8 +223,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.tally.deliver(packet.ip(), now);
         }
         let incoming = Incoming {
-            header: carried.header,
-            entropy: carried.entropy,
+            header: nics!(self).packets.take(packet.flow()).header,
+            entropy,
             ip: packet.ip() as u16,
             whole: match (cut, packet.is_trimmed_on_last_hop()) {
                 (false, _) => Whole::Whole,
@@ -246,11 +249,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// A packet of a reactive NIC was dropped on its way.
     pub(in crate::sim::network) fn lose_packet(&mut self, packet: Packet) {
+        self.forget_packet(packet);
+        self.look_for_drain();
+        self.nics_done();
+    }
+
+    /// Tells the transport that a packet is gone.
+    fn forget_packet(&mut self, packet: Packet) {
         let nics = nics!(self);
         let carried = nics.packets.take(packet.flow());
         nics.transport.lost(&carried.header);
-        self.look_for_drain();
-        self.nics_done();
     }
 
     /// The job may have drained.
