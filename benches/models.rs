@@ -2,7 +2,8 @@
 //! a large fat-tree against one switch.
 //!
 //! `cargo bench --bench models [-- NAME…]` prints, for each workload, the median over several runs
-//! of CPU seconds of this process. Acknowledgements are hops too.
+//! of CPU seconds of this process. One packet, of data or control, through one switch is one hop.
+//! With `once` among the names each workload runs once: for a profiler.
 //!
 //! - `hpcc-incast`, `ns3-incast`: 32 senders of 16 MB each into one of 33 hosts on one switch,
 //!   100 Gbps, 1 us, PFC, NICs at line rate, until drained.
@@ -61,6 +62,7 @@ fn run(scenario: &Scenario) -> Observations {
 
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let once = names.iter().any(|name| name == "once");
     let workloads: [(&str, Scenario); 6] = [
         ("hpcc-incast", incast("hpcc")),
         ("ns3-incast", incast("ns3-datacenter")),
@@ -70,11 +72,11 @@ fn main() {
         ("fat-tree", large(json!({"kind": "fat-tree", "k": 16}))),
     ];
     for (name, scenario) in &workloads {
-        if !names.is_empty() && !names.iter().any(|n| n == name) {
+        if names.iter().any(|n| n != "once") && !names.iter().any(|n| n == name) {
             continue;
         }
         let mut last = Observations::default();
-        let mut seconds: Vec<f64> = (0..RUNS)
+        let mut seconds: Vec<f64> = (0..if once { 1 } else { RUNS })
             .map(|_| {
                 let start = ProcessTime::now();
                 last = run(scenario);
@@ -82,11 +84,12 @@ fn main() {
             })
             .collect();
         seconds.sort_by(f64::total_cmp);
-        let (time, t) = (seconds[RUNS / 2], &last.totals);
+        let (time, t) = (seconds[seconds.len() / 2], &last.totals);
         println!(
-            "{name:17} {time:6.3} s  {:9} hops  {:6.2} M/s",
+            "{name:17} {time:6.3} s  {:9} hops  {:6.2} M/s  {:.2} events a hop",
             t.packet_hops,
             t.packet_hops as f64 / time / 1e6,
+            t.events as f64 / t.packet_hops as f64,
         );
     }
 }

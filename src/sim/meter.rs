@@ -180,6 +180,71 @@ where
         gauge.min = gauge.min.min(value);
     }
 
+    /// A value changes that consists of two parts with gauges of their own: what is within
+    /// `reserve`, and what is beyond. Of the parts only what does not follow from the whole is kept
+    /// up to date, and [`Gauges::work_out_parts`] does the rest.
+    #[inline]
+    fn change_parts(&mut self, whole: usize, new: u64, now: u64, reserve: u64) {
+        let since_start = now - self.start;
+        let gauges = &mut self.gauges[whole..=whole + BuffId::Reserve as usize];
+        let before = gauges[0].value.as_();
+        if before.max(new) > reserve {
+            gauges[BuffId::Shared as usize].count += 1;
+        }
+        if before.min(new) < reserve {
+            let within = &mut gauges[BuffId::Reserve as usize];
+            let change = new.min(reserve).wrapping_sub(before.min(reserve));
+            within.moment = within.moment.wrapping_add(change.wrapping_mul(since_start));
+            within.count += 1;
+        }
+    }
+
+    /// As [`Gauges::rise`], of ingress bytes with their parts.
+    #[inline]
+    pub fn rise_in_parts(&mut self, whole: usize, new: u64, now: u64, reserve: u64) {
+        self.change_parts(whole, new, now, reserve);
+        self.rise(whole, new, now);
+    }
+
+    /// As [`Gauges::fall`], of ingress bytes with their parts.
+    #[inline]
+    pub fn fall_in_parts(&mut self, whole: usize, new: u64, now: u64, reserve: u64) {
+        self.change_parts(whole, new, now, reserve);
+        self.fall(whole, new, now);
+    }
+
+    /// Brings the gauges of parts up to date; `reserve` is that of a whole, by its place. To be
+    /// called before an interval is cut or closed, where there are parts: `counters` a port and
+    /// pool.
+    pub fn work_out_parts(&mut self, counters: usize, reserve: impl Fn(usize) -> u64) {
+        for turn in 0..self.active.len() {
+            let whole = self.active[turn] as usize;
+            if whole % counters != BuffId::Ingress as usize {
+                continue;
+            }
+            let (of, reserve) = (self.gauges[whole], reserve(whole));
+            let moment = self.gauges[whole + BuffId::Reserve as usize].moment;
+            let within = |bytes: W| bytes.as_().min(reserve);
+            let beyond = |bytes: W| bytes.as_().saturating_sub(reserve);
+            let parts: [(BuffId, u64, &dyn Fn(W) -> u64); 2] = [
+                (BuffId::Reserve, moment, &within),
+                (BuffId::Shared, of.moment.wrapping_sub(moment), &beyond),
+            ];
+            for (buff, moment, part) in parts {
+                let index = whole + buff as usize;
+                let gauge = &mut self.gauges[index];
+                gauge.value = part(of.value).as_();
+                gauge.min = part(of.min).as_();
+                gauge.max = part(of.max).as_();
+                gauge.moment = moment;
+                if !gauge.active && gauge.max > W::zero() {
+                    gauge.active = true;
+                    self.active.push(index as u32);
+                }
+            }
+        }
+    }
+
     /// The value changes by a signed amount.
     #[cfg(test)]
     pub fn add(&mut self, index: usize, change: i64, now: u64) {

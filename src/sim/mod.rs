@@ -131,12 +131,9 @@ impl Run<'_> {
         manager: impl Fn(&Startup, &[Line]) -> M,
     ) -> Result<(Observations, Outcome), SimError> {
         let record = &self.scenario.record;
-        // Models that few jobs run are built at two depths only: the third would be more code than
-        // it saves time.
-        let some = record.has(Table::PortBuffers) && M::OWN_FRAMES;
-        if some || record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
+        if record.has(Table::SwitchBuffers) || record.has(Table::PortCounters) {
             self.at::<M, E, Everything>(manager)
-        } else if record.has(Table::PortBuffers) && !M::OWN_FRAMES {
+        } else if record.has(Table::PortBuffers) {
             self.at::<M, E, Ports>(manager)
         } else {
             self.at::<M, E, Peaks>(manager)

@@ -25,7 +25,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         for (port, p) in self.ports.iter().enumerate() {
             let switch = &self.switches[p.switch as usize];
             let sending = match p.sending {
-                Frame::Data(packet) if p.busy => Some(packet),
+                Frame::Data(packet) if p.is_sending() && !self.early => Some(packet),
                 _ => None,
             };
             let queues = p.queues.iter().flatten().copied();

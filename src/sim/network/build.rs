@@ -129,8 +129,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             _ => Framing::ETHERNET,
         };
         let framing = if M::OWN_FRAMES { own_framing } else { Framing::ETHERNET };
+        let early = M::RELEASES_AT_START && nics.is_some() && !circles;
+        // Frames by port are counted as they end.
+        let quiet_ends = early && !D::SWITCHES;
+        let late = !circles && nics.as_ref().is_some_and(|nics| nics.may_be_late());
         let mut network = Network {
             now: 0,
+            key: 0,
             list: E::with_slots(ranks.slots()),
             rare: BinaryHeap::new(),
             rare_key: NEVER,
@@ -142,6 +147,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             in_service: 0,
             events: 0,
             budget: scenario.budget.events,
+            watch: 0,
+            early,
+            quiet_ends,
+            late,
+            late_frames: 0,
+            caught_up: Vec::new(),
             switches,
             marking: settings.any(|switch| switch.ecn_handler.enable_ecn)
                 && (scenario.nic.model.is_reactive()
@@ -184,6 +195,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             hosts,
             host_port,
         };
+        network.watch = network.near_budget();
         network.arm();
         Ok(network)
     }
@@ -444,7 +456,7 @@ fn ports(layout: &NetworkPlan, timing: Timing) -> (Vec<Port>, Vec<u32>) {
             ports.push(Port {
                 line: line(layout, port.link, timing),
                 sending: Frame::Pfc(PfcFrame { tc: 0, quanta: 0, wire: 0 }),
-                busy: false,
+                free: 0,
                 ready: 0,
                 paused: 0,
                 pfc_waits: false,

@@ -91,7 +91,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// What a port sends, if it is still charged to the port it came in by.
     fn sends(port: &Port) -> Option<Packet> {
         match port.sending {
-            Frame::Data(packet) if port.busy && !M::RELEASES_AT_START => Some(packet),
+            Frame::Data(packet) if port.is_sending() && !M::RELEASES_AT_START => Some(packet),
             _ => None,
         }
     }

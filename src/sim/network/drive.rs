@@ -1,6 +1,6 @@
 //! The loop: the earliest event, again and again.
 
-use super::{Network, order_parts};
+use super::{Network, Port, order_parts};
 use crate::sim::event::{EventList, Kind, NEVER, Ranked};
 use crate::sim::meter::Depth;
 use crate::sim::switch::buffer::BufferManager;
@@ -15,6 +15,9 @@ pub enum Stop {
     Budget,
 }
 
+/// More events than one can bring about at a time, those counted ahead included.
+const FEW_EVENTS: u64 = 64;
+
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Handles events until the job ends.
     pub fn run(&mut self) -> Stop {
@@ -26,17 +29,19 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Handles one event.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> Option<Stop> {
-        let slot = self.list.first();
-        let key = slot.min(self.rare_key);
+        if self.events >= self.watch
+            && let Some(stop) = self.watched()
+        {
+            return Some(stop);
+        }
+        let key = self.list.first().min(self.rare_key);
         if key >= self.end_key {
             return Some(Stop::Ended);
         }
-        if self.events == self.budget {
-            return Some(Stop::Budget);
-        }
         self.events += 1;
+        self.key = key;
         let now = self.ranks.time(key);
         debug_assert!(now >= self.now, "time never goes back");
         self.now = now;
@@ -49,6 +54,43 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             Ranked::Rare => self.rare_event(),
         }
         None
+    }
+
+    /// From so many events on every event has to count when it happens, so that the budget ends
+    /// where it would if nothing were counted ahead.
+    pub(super) fn near_budget(&self) -> u64 {
+        let ahead = if self.quiet_ends { self.ports.len() as u64 } else { 0 };
+        match self.quiet_ends || self.late {
+            true => self.budget.saturating_sub(FEW_EVENTS + ahead),
+            false => self.budget,
+        }
+    }
+
+    /// The budget of events runs out soon, or now; or the packets on their way to hosts may be the
+    /// last ones.
+    #[cold]
+    fn watched(&mut self) -> Option<Stop> {
+        self.end_lateness();
+        if self.quiet_ends && self.events >= self.near_budget() {
+            self.quiet_ends = false;
+            for port in 0..self.ports.len() {
+                if self.ports[port].free > self.key {
+                    self.arm_end(port);
+                }
+            }
+        }
+        self.watch = self.near_budget();
+        let ended = self.list.first().min(self.rare_key) >= self.end_key;
+        match ended {
+            true => Some(Stop::Ended),
+            false => (self.events >= self.budget).then_some(Stop::Budget),
+        }
+    }
+
+    /// Takes back ends of frames that were counted and do not happen.
+    pub(super) fn uncount_ends(&mut self) {
+        let ended = |port: &&Port| port.free >= self.end_key && !port.is_sending();
+        self.events -= self.ports.iter().filter(ended).count() as u64;
     }
 
     #[cold]

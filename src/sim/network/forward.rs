@@ -195,14 +195,30 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let switch = &self.switches[to.switch as usize];
             switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
         }
-        to.queues[usize::from(packet.tc() & 7)].push_back(packet);
+        to.queues[usize::from(packet.tc() & 7)].push(packet);
         to.ready |= 1 << (packet.tc() & 7);
-        let (idle, switch) = (!to.busy, to.switch as usize);
-        if !M::OWN_FRAMES || self.switches[switch].manager.charges(packet.tc()) {
-            self.measure_admission(port, out, pool, bytes, enqueued);
+        let (idle, switch) = (to.free <= self.key, to.switch as usize);
+        let manager = &self.switches[switch].manager;
+        if !M::OWN_FRAMES || manager.charges(packet.tc()) {
+            let reserve = manager.reserve();
+            self.measure_admission((port, out), pool, bytes, enqueued, reserve);
         }
         if idle {
             self.start_next(out);
+        } else if M::RELEASES_AT_START {
+            self.arm_end(out);
+        }
+    }
+
+    /// Something waits for the end of a port's frame: that is an event now, if it was not.
+    #[inline]
+    pub(super) fn arm_end(&mut self, port: usize) {
+        let p = &mut self.ports[port];
+        if p.free != NEVER {
+            self.list.set(self.ranks.tx_slot(port), p.free);
+            p.free = NEVER;
+            // It was counted when the frame started.
+            self.events -= 1;
         }
     }
 
@@ -247,8 +263,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline]
     pub(super) fn tx_end(&mut self, port: usize) {
         let sent = &self.ports[port];
-        let (frame, peer, s) = (sent.sending, sent.peer, sent.switch as usize);
-        let at = self.now + sent.line.delay;
+        let (frame, s) = (sent.sending, sent.switch as usize);
         if let Frame::Data(packet) = frame {
             if !M::RELEASES_AT_START {
                 let local = usize::from(sent.local);
@@ -261,7 +276,21 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let wire = self.framing().frame(&frame);
             self.tally.counters_mut(self.hosts.len() + port).send(wire);
         }
-        match peer {
+        if !M::RELEASES_AT_START || !self.early {
+            self.put_on_link(port, frame, self.now);
+        }
+        self.start_next_inline(port, true);
+        if self.suspected.is_some() {
+            self.look_at_suspected();
+        }
+    }
+
+    /// A frame whose serialization ends at `end` is on its way to the other end of a port's link.
+    #[inline(always)]
+    fn put_on_link(&mut self, port: usize, frame: Frame, end: u64) {
+        let sent = &self.ports[port];
+        let at = end + sent.line.delay;
+        match sent.peer {
             Peer::Host(host) => self.send_to_host(host, frame, at),
             Peer::Port(next) => {
                 let next = next as usize;
@@ -271,10 +300,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                     self.list.set(self.ranks.arrival_slot(next), self.ranks.arrival(at, next));
                 }
             }
-        }
-        self.start_next_inline(port);
-        if self.suspected.is_some() {
-            self.look_at_suspected();
         }
     }
 
@@ -291,7 +316,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let pool = switch.manager.pool_of(packet.tc());
         let from = switch.first_port + in_port;
         if !M::OWN_FRAMES || switch.manager.charges(packet.tc()) {
-            self.measure_departure(from, port, pool, bytes, departed);
+            let reserve = switch.manager.reserve();
+            self.measure_departure((from, port), pool, bytes, departed, reserve);
         }
         if departed.resume {
             self.send_resume(from, pool);
@@ -303,14 +329,15 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A port that is free picks its next frame: PFC first, then the highest class that is not
     /// held, or whose turn it is.
     pub(super) fn start_next(&mut self, port: usize) {
-        self.start_next_inline(port);
+        self.start_next_inline(port, false);
         if self.suspected.is_some() {
             self.look_at_suspected();
         }
     }
 
+    /// `ended`: in the event that is the end of the port's frame, whose key is in the port's slot.
     #[inline(always)]
-    fn start_next_inline(&mut self, port: usize) {
+    fn start_next_inline(&mut self, port: usize, ended: bool) {
         let p = &mut self.ports[port];
         let slot = self.ranks.tx_slot(port);
         let frame = if p.pfc_waits && !(M::ROUND_ROBIN && p.pfc[0].1 > 0) {
@@ -323,8 +350,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 false => p.ready & !p.paused,
             };
             if sendable == 0 {
-                p.busy = false;
-                self.list.set(slot, NEVER);
+                p.free = 0;
+                if ended {
+                    self.list.set(slot, NEVER);
+                }
                 return;
             }
             let tc = match M::ROUND_ROBIN {
@@ -332,13 +361,13 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 false => 7 - (sendable.leading_zeros() as usize & 7),
             };
             let queue = &mut p.queues[tc];
-            let mut packet = queue.pop_front().expect("a ready class has a packet");
+            let mut packet = queue.pop();
             if queue.is_empty() {
                 p.ready &= !(1 << tc);
             }
             if M::RELEASES_AT_START {
                 // Busy, so that a resume of this port's own would wait.
-                (p.busy, p.sending) = (true, Frame::Data(packet));
+                p.free = NEVER;
                 let (s, local) = (p.switch as usize, usize::from(p.local));
                 self.release(s, port, local, packet);
                 if M::OWN_FRAMES && self.telemetry {
@@ -368,9 +397,24 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         let p = &mut self.ports[port];
         p.sending = frame;
-        p.busy = true;
         let end = self.now + p.line.serialize(wire);
-        self.list.set(slot, self.ranks.tx_end(end, port));
+        let key = self.ranks.tx_end(end, port);
+        if M::RELEASES_AT_START && self.early {
+            let nothing_waits = p.ready == 0 && !p.pfc_waits && matches!(frame, Frame::Data(_));
+            let quiet = !D::SWITCHES && nothing_waits && self.quiet_ends;
+            p.free = if quiet { key } else { NEVER };
+            self.put_on_link(port, frame, end);
+            if quiet {
+                self.events += 1;
+                if ended {
+                    self.list.set(slot, NEVER);
+                }
+                return;
+            }
+        } else {
+            p.free = NEVER;
+        }
+        self.list.set(slot, key);
     }
 
     /// Writes what a port is like into a packet that it starts.
@@ -389,6 +433,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     }
 
     /// Marks a packet that starts by what is left in its queue.
+    #[inline(always)]
     fn mark_by_queue(&mut self, port: usize, packet: &mut Packet) {
         if !packet.ect() {
             return;
@@ -403,14 +448,14 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn measure_admission(
         &mut self,
-        port: usize,
-        out: usize,
+        (port, out): (usize, usize),
         pool: usize,
         bytes: u64,
         enqueued: Enqueued,
+        reserve: u64,
     ) {
         let buff = match enqueued.place {
             Place::Pool => BuffId::Ingress,
@@ -418,10 +463,12 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         };
         if D::PORTS {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
+            let gauge = port_gauge(port, pool, stride, buff);
             if M::COUNTERS > 3 && enqueued.place == Place::Pool {
-                self.measure_reserve(port, pool, enqueued.ingress - bytes, enqueued.ingress);
+                self.gauges.rise_in_parts(gauge, enqueued.ingress, now, reserve);
+            } else {
+                self.gauges.rise(gauge, enqueued.ingress, now);
             }
-            self.gauges.rise(port_gauge(port, pool, stride, buff), enqueued.ingress, now);
             self.gauges.rise(port_gauge(out, pool, stride, BuffId::Egress), enqueued.queue, now);
         } else {
             let peaks = &mut self.tally.peaks;
@@ -434,43 +481,31 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    /// Bytes a port brought into a pool change: those within its reserve and those beyond it.
-    fn measure_reserve(&mut self, port: usize, pool: usize, before: u64, after: u64) {
-        let reserve = self.switches[self.ports[port].switch as usize].manager.reserve();
-        let within = |bytes: u64| bytes.min(reserve);
-        let beyond = |bytes: u64| bytes.saturating_sub(reserve);
-        for (buff, before, after) in [
-            (BuffId::Reserve, within(before), within(after)),
-            (BuffId::Shared, beyond(before), beyond(after)),
-        ] {
-            let gauge = port_gauge(port, pool, (self.stride, M::COUNTERS), buff);
-            if after > before {
-                self.gauges.rise(gauge, after, self.now);
-            } else if after < before {
-                self.gauges.fall(gauge, after, self.now);
-            }
-        }
+    /// Bytes a port may hold of a pool that count as its own, where that is recorded.
+    #[inline]
+    pub(super) fn reserve_of(&self, port: usize) -> u64 {
+        self.switches[self.ports[port].switch as usize].manager.reserve()
     }
 
-    #[inline]
+    #[inline(always)]
     fn measure_departure(
         &mut self,
-        from: usize,
-        out: usize,
+        (from, out): (usize, usize),
         pool: usize,
         bytes: u64,
         departed: Departed,
+        reserve: u64,
     ) {
         if D::PORTS {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
-            if M::COUNTERS > 3 {
-                let before = departed.ingress + departed.from_pool;
-                self.measure_reserve(from, pool, before, departed.ingress);
-            }
             self.gauges.fall(port_gauge(out, pool, stride, BuffId::Egress), departed.queue, now);
             if departed.from_pool != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Ingress);
-                self.gauges.fall(gauge, departed.ingress, now);
+                if M::COUNTERS > 3 {
+                    self.gauges.fall_in_parts(gauge, departed.ingress, now, reserve);
+                } else {
+                    self.gauges.fall(gauge, departed.ingress, now);
+                }
             }
             if departed.from_headroom != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Headroom);

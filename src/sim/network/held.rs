@@ -35,7 +35,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let switch = &self.switches[p.switch as usize];
             let queued = p.queues.iter().flatten().copied();
             let sending = match p.sending {
-                Frame::Data(packet) if p.busy && !M::RELEASES_AT_START => Some(packet),
+                Frame::Data(packet) if p.is_sending() && !M::RELEASES_AT_START => Some(packet),
                 _ => None,
             };
             for packet in queued.chain(sending) {

@@ -69,6 +69,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A switch has sent a frame to a host, where it arrives at `at`.
     #[inline]
     pub(super) fn send_to_host(&mut self, host: u32, frame: Frame, at: u64) {
+        if self.late {
+            self.send_late(host, frame, at);
+            return;
+        }
         match frame {
             Frame::Data(packet)
                 if self.receivers[host as usize].is_none()

@@ -2,7 +2,7 @@
 //!
 //! Owns all state of a running job. One file a concern: `build` lays it out, `drive` is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `shared` what whole switches hold, `held` what stands in the buffers,
+//! what is measured, `queue` what waits, `shared` what whole switches hold, `held` what stands in the buffers,
 //! `balance` what equal-cost members carry, `deadlock` pauses that wait in a circle, `audit` checks
 //! conservation. Generic over
 //! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
@@ -18,6 +18,7 @@ mod held;
 mod hosts;
 mod nics;
 mod pause;
+mod queue;
 mod shared;
 mod tally;
 
@@ -25,7 +26,7 @@ pub use build::{RowLimits, SimError};
 pub(super) use build::{TierSettings, fits, lines};
 pub use drive::Stop;
 
-use super::event::{EventList, Ranks};
+use super::event::{EventList, NEVER, Ranks};
 use super::flows::FlowTable;
 use super::host::receiver::Receiver;
 use super::host::sender::Sender;
@@ -40,6 +41,7 @@ use super::switch::route::{Balancer, Forwarding, MemberStats};
 use super::traffic::FlowSource;
 use nics::Nics;
 use pause::{Pauses, PendingEffect};
+use queue::Queue;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::marker::PhantomData;
@@ -55,18 +57,21 @@ enum Peer {
 /// A switch port: what the per-packet path reads and writes of it.
 ///
 /// In this order, so that what every packet touches shares a cache line and a class that is not
-/// in use costs none. Seven lines: with an even number, ports would compete for part of a cache.
+/// in use costs none. Nine lines: with an even number, ports would compete for part of a cache.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Port {
     line: Line,
-    /// The frame in serialization, if `busy`.
+    /// From which event on it may start a frame, by that event's key: 0 while it is idle, `NEVER`
+    /// while the end of its frame is an event to come, or that end where it is no event because
+    /// nothing waits for it.
+    free: u64,
+    /// The last frame that started, in serialization unless the port is free.
     sending: Frame,
     peer: Peer,
     switch: u32,
     /// Place among the ports of its switch.
     local: u16,
-    busy: bool,
     /// Classes with something queued, a bit each.
     ready: u8,
     /// Classes held by the peer, a bit each.
@@ -83,10 +88,15 @@ struct Port {
     /// itself, where class 0 and PFC share a queue.
     pfc: VecDeque<(PfcFrame, u32)>,
     /// Packets queued, by class.
-    queues: [VecDeque<Packet>; 8],
+    queues: [Queue; 8],
 }
 
 impl Port {
+    /// Whether a frame is in serialization whose end is an event to come.
+    fn is_sending(&self) -> bool {
+        self.free == NEVER
+    }
+
     /// Where classes take turns, one packet each: class 0 first, which does not count as a turn,
     /// then the next one above the last. `sendable`, a bit a class, is not 0.
     #[inline]
@@ -126,6 +136,8 @@ type InFlight = (u64, Frame);
 pub struct Network<M, E, D> {
     // Time.
     now: u64,
+    /// Key of the event that is handled.
+    key: u64,
     ranks: Ranks,
     list: E,
     /// Rare events: the key, followed by what orders events of one kind and instant.
@@ -143,8 +155,21 @@ pub struct Network<M, E, D> {
     last_done: u64,
     /// Packets that slow receivers have accepted and not yet served.
     in_service: u64,
+    /// Events handled, and those to come that are counted already (see `quiet_ends`, `late`).
     events: u64,
     budget: u64,
+    /// With so many events the budget is near; 0: see `watched`.
+    watch: u64,
+    /// A frame is on its link as it starts: nothing but the ends of the link can tell.
+    early: bool,
+    /// The end of a frame that nothing waits for is not handled as an event.
+    quiet_ends: bool,
+    /// Packets arrive at hosts without events: see `nics::late`.
+    late: bool,
+    /// Packets on their way to hosts, while they are late.
+    late_frames: usize,
+    /// Hosts that took packets because a flow of theirs has ended at its other end.
+    caught_up: Vec<u32>,
 
     // Switches.
     switches: Vec<Switch<M>>,

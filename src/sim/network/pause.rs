@@ -233,8 +233,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
         let p = &mut self.ports[port];
         p.pfc_waits = !p.pfc.is_empty();
-        if p.pfc_waits && !p.busy {
+        if p.pfc_waits && p.free <= self.key {
             self.start_next(port);
+        } else if p.pfc_waits {
+            self.arm_end(port);
         }
         group
     }
@@ -325,7 +327,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             return;
         }
         p.paused &= !(1 << tc);
-        let idle = !p.busy;
+        let idle = p.free <= self.key;
         self.pauses.release(self.hosts.len() + port, tc, self.now);
         if idle {
             self.start_next(port);

@@ -252,15 +252,31 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.schedule(next, Kind::Report, INTERVAL);
         } else if purpose == CUT {
             self.tally.fold_peaks(M::COUNTERS, self.gauges.peaks());
-            self.gauges.cut(self.now);
+            self.cut_gauges();
             self.schedule(self.now + self.plan.span, Kind::Report, CUT);
         } else {
             self.settle_hosts();
             self.warm_up_nics();
             self.tally.restart();
-            self.gauges.cut(self.now);
+            self.cut_gauges();
             self.peaks_from_held();
             self.pauses.warm_up_ends(self.now);
+        }
+    }
+
+    /// Cuts the interval of the gauges now.
+    fn cut_gauges(&mut self) {
+        self.work_out_parts();
+        self.gauges.cut(self.now);
+    }
+
+    /// Brings gauges of reserves and of what is beyond them up to date.
+    fn work_out_parts(&mut self) {
+        if M::COUNTERS > 3 {
+            let mut gauges = std::mem::take(&mut self.gauges);
+            let reserve = |whole: usize| self.reserve_of(whole / M::COUNTERS / self.stride);
+            gauges.work_out_parts(M::COUNTERS, reserve);
+            self.gauges = gauges;
         }
     }
 
@@ -326,6 +342,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let zeros = self.plan.zeros;
         let mut sums = self.no_sums();
         if D::PORTS {
+            self.work_out_parts();
             let mut gauges = std::mem::take(&mut self.gauges);
             let mut rows = std::mem::take(&mut self.rows.port_buffers);
             let keep = self.plan.port_buffers;
@@ -484,7 +501,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// measured.
     pub fn finish(mut self, budget: bool) -> Observations {
         if !budget {
-            self.now = self.end_time;
+            (self.now, self.key) = (self.end_time, self.end_key);
+            self.uncount_ends();
         }
         if self.nics.is_none() {
             for host in 0..self.hosts.len() {
@@ -492,6 +510,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             }
         }
         self.close_interval();
+        self.uncount_late();
         if self.now < self.plan.warm_up {
             // Nothing was measured.
             self.tally.restart();

@@ -81,6 +81,8 @@ pub struct Egress {
     wanted: bool,
     /// Class of the last packet and how many it has sent in this turn.
     turn: (u8, u32),
+    /// A packet that was chosen to start at this instant.
+    chosen: Option<Outgoing>,
     urgent: VecDeque<Urgent>,
     /// Packets by class, in order of readiness.
     queues: [VecDeque<(u64, Outgoing)>; CLASSES],
@@ -99,6 +101,7 @@ impl Egress {
             starved: 0,
             wanted: false,
             turn: (CLASSES as u8 - 1, 0),
+            chosen: None,
             urgent: VecDeque::new(),
             queues: Default::default(),
         }
@@ -137,6 +140,27 @@ impl Egress {
         } else {
             queue.insert(queue.len() - later, (ready, packet));
         }
+    }
+
+    /// Whether a packet may be chosen to start at `now` ([`Egress::choose`]): nothing else waits.
+    #[inline]
+    pub fn is_open(&self, now: u64) -> bool {
+        self.free_at <= now && self.is_empty() && self.urgent.is_empty()
+    }
+
+    /// Whether nothing happens by itself: nothing waits, for a start or for the end of a frame.
+    #[inline]
+    pub fn is_still(&self) -> bool {
+        self.queued | self.starved | u8::from(self.wanted) == 0
+            && self.chosen.is_none()
+            && self.urgent.is_empty()
+    }
+
+    /// Chooses a packet of a class that is not held to start at once, at an open port: it needs
+    /// neither a queue nor room in a pool.
+    #[inline]
+    pub fn choose(&mut self, packet: Outgoing) {
+        self.chosen = Some(packet);
     }
 
     /// Queues a frame ahead of all classes.
@@ -221,7 +245,7 @@ impl Egress {
     /// Whether nothing waits in a queue.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.queued == 0
+        self.queued == 0 && self.chosen.is_none()
     }
 
     /// Holds or releases a class.
@@ -248,7 +272,8 @@ impl Egress {
             Urgent::Pfc(_) => 0,
             Urgent::Packet(packet) => u64::from(packet.ip),
         });
-        queued.sum::<u64>() + urgent.sum::<u64>()
+        let chosen = self.chosen.map_or(0, |packet| u64::from(packet.ip));
+        queued.sum::<u64>() + urgent.sum::<u64>() + chosen
     }
 
     /// The frame in serialization has ended by `now`: its room goes back. To be called before
@@ -264,7 +289,7 @@ impl Egress {
     /// When the next frame may start, at the earliest at `now`.
     #[inline]
     pub fn next(&self, now: u64) -> Next {
-        if !self.urgent.is_empty() {
+        if self.chosen.is_some() || !self.urgent.is_empty() {
             return Next::Free(self.free_at.max(now));
         }
         let mut classes = self.queued & !self.paused;
@@ -311,6 +336,13 @@ impl Egress {
     /// ready before `now` count (an end of serialization precedes what falls due with it).
     #[inline]
     pub fn pick(&mut self, now: u64, before: bool) -> Option<Picked> {
+        match self.chosen.take() {
+            Some(packet) => Some(Picked::Packet(packet)),
+            None => self.pick_queued(now, before),
+        }
+    }
+
+    fn pick_queued(&mut self, now: u64, before: bool) -> Option<Picked> {
         if let Some(frame) = self.urgent.pop_front() {
             return Some(match frame {
                 Urgent::Pfc(frame) => Picked::Pfc(frame),
@@ -330,7 +362,7 @@ impl Egress {
         if ready == 0 {
             return None;
         }
-        let class = self.choose(ready);
+        let class = self.choose_class(ready);
         let c = usize::from(class);
         let (_, packet) = self.queues[c].pop_front()?;
         if self.queues[c].is_empty() {
@@ -347,7 +379,7 @@ impl Egress {
     }
 
     #[inline]
-    fn choose(&mut self, ready: u8) -> u8 {
+    fn choose_class(&mut self, ready: u8) -> u8 {
         let highest = 7 - ready.leading_zeros() as u8;
         let weights = match &self.settings.scheduler {
             Scheduler::Strict => return highest,

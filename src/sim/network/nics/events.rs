@@ -3,10 +3,13 @@
 use super::super::{Network, order};
 use super::rows::flow_row;
 use super::{Nics, Open, nics};
+use crate::scenario::NicModel;
 use crate::sim::event::{EventList, Kind, NEVER};
 use crate::sim::host::receiver::Signal;
 use crate::sim::meter::Depth;
 use crate::sim::nic::egress::Urgent;
+use crate::sim::nic::ingress::Arrived;
+use crate::sim::nic::packets::Carried;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, PacketKind, Transport, Whole};
 use crate::sim::observe::{DropReason, End};
@@ -17,6 +20,8 @@ use crate::sim::traffic::FlowStart;
 
 /// NIC class of packets that a switch has cut: that of control, whatever they were.
 const TRIMMED_CLASS: u8 = 1;
+/// What becomes of a packet at a NIC without pools.
+const TAKEN: Arrived = Arrived { fits: true, held: 0, signal: Signal::None };
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// Schedules the first flow of each host.
@@ -47,6 +52,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         self.settle_done();
         self.drive_nic(host);
         self.schedule_flows(host);
+        self.look_for_drain();
     }
 
     /// Transfers of collectives that were to start later than what they waited for, and do now.
@@ -154,6 +160,10 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// A frame arrives at a NIC.
     #[inline]
     pub(in crate::sim::network) fn nic_arrival(&mut self, host: u32) {
+        if self.late {
+            self.late_pfc(host);
+            return;
+        }
         let h = host as usize;
         let Some((_, frame)) = self.host_inbound[h].pop_front() else { return };
         let key = match self.host_inbound[h].front() {
@@ -172,17 +182,30 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         }
     }
 
-    fn nic_packet(&mut self, host: u32, packet: Packet) {
+    #[inline(always)]
+    pub(super) fn nic_packet(&mut self, host: u32, packet: Packet) {
         let (now, h) = (self.now, host as usize);
         let nics = nics!(self);
-        let carried = nics.packets.take(packet.flow());
+        let &Carried { ref header, entropy, class } = nics.packets.get(packet.flow());
+        let data = header.kind == PacketKind::Data;
+        if self.late
+            && !data
+            && let Some(other) = nics.transport.ends_flow(header)
+        {
+            self.take_before(other);
+        }
+        let nics = nics!(self);
         let cut = packet.is_cut();
-        let data = carried.header.kind == PacketKind::Data && !cut;
-        let class = if cut { TRIMMED_CLASS } else { carried.class };
+        let data = data && !cut;
+        let class = if cut { TRIMMED_CLASS } else { class };
         let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
-        let nic = &mut nics.hosts[h];
-        let arrived = nic.ingress.arrive(now, class, packet.ip(), payload);
-        let pool = nic.ingress.pool(class);
+        let (arrived, pool) = match nics.model {
+            NicModel::Hpcc => (TAKEN, 0),
+            _ => {
+                let ingress = &mut nics.hosts[h].ingress;
+                (ingress.arrive(now, class, packet.ip(), payload), ingress.pool(class))
+            }
+        };
         if arrived.signal != Signal::None {
             self.nic_signal(host, class, arrived.signal);
         }
@@ -190,7 +213,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let (reason, bytes) = (DropReason::NicReceivePool, packet.ip());
             self.tally.drop(now, h, packet.tc(), reason, bytes, false);
             self.tally.dropped_ip += bytes;
-            nics!(self).transport.lost(&carried.header);
+            self.forget_packet(packet);
             self.drive_nic(host);
             self.nics_done();
             return;
@@ -200,8 +223,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.tally.deliver(packet.ip(), now);
         }
         let incoming = Incoming {
-            header: carried.header,
-            entropy: carried.entropy,
+            header: nics!(self).packets.take(packet.flow()).header,
+            entropy,
             ip: packet.ip() as u16,
             whole: match (cut, packet.is_trimmed_on_last_hop()) {
                 (false, _) => Whole::Whole,
@@ -215,16 +238,27 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let (transport, mut io) = nics!(self).parts(host);
         transport.receive(now, host, &incoming, &mut io);
         self.settle_done();
+        if self.late {
+            // Who lets it be late arms what is next.
+            self.start_frames(host);
+            return;
+        }
         self.drive_nic(host);
         self.nics_done();
     }
 
     /// A packet of a reactive NIC was dropped on its way.
     pub(in crate::sim::network) fn lose_packet(&mut self, packet: Packet) {
+        self.forget_packet(packet);
+        self.look_for_drain();
+        self.nics_done();
+    }
+
+    /// Tells the transport that a packet is gone.
+    fn forget_packet(&mut self, packet: Packet) {
         let nics = nics!(self);
         let carried = nics.packets.take(packet.flow());
         nics.transport.lost(&carried.header);
-        self.nics_done();
     }
 
     /// The job may have drained.
@@ -352,7 +386,7 @@ impl Nics {
     /// is the source port, so that what spreads its packets does so there too.
     #[inline]
     pub(in crate::sim::network) fn identity(&self, packet: Packet) -> (u64, FlowHashes) {
-        let carried = self.packets.get(packet.flow());
-        (u64::from(carried.entropy), carried.hashes)
+        let (hashes, entropy) = self.packets.hashes(packet.flow());
+        (u64::from(entropy), hashes)
     }
 }

@@ -3,9 +3,10 @@
 //! Owns the transports, the queues and pools of every NIC, the headers under way and the flows'
 //! counts. A NIC's frame is put on its link when it starts, because nothing can cut it; a NIC has
 //! an event of its own only where something waits for the end of a frame, for a deadline, or for
-//! room. `events` handles them, `rows` writes what was counted.
+//! room. `events` handles them, `late` takes what arrives without one, `rows` writes what was counted.
 
 mod events;
+mod late;
 mod port;
 mod rows;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::sim::nic::{Done, Io};
 use crate::sim::observe::FlowRow;
 use crate::sim::packet::{Packet, PfcFrame};
 use crate::sim::random::Seeds;
+use crate::sim::switch::route::FlowHashes;
 use crate::sim::traffic::{FlowStart, Steps};
 
 /// The NICs of a network that is known to have them.
@@ -54,6 +56,8 @@ pub(super) struct NicHost {
     last_wire: u64,
     /// The frame in serialization is this PFC frame, which the counts do not have yet.
     uncounted: Option<PfcFrame>,
+    /// Frames of PFC on their way to it, while its arrivals are late.
+    pfc_inbound: u32,
     /// An end of service waits in the heap for a pause of this NIC's.
     release_armed: bool,
     /// Key in its slot of the event list.
@@ -63,6 +67,8 @@ pub(super) struct NicHost {
     /// Last instant at which something reached the host or a frame of it started: an idle port
     /// starts no frame earlier.
     touched: u64,
+    /// Hashes of packets it sent, by destination and source port.
+    hashes: [(u32, u16, FlowHashes); 4],
     /// For when the start of flows is in the heap.
     flows_at: Option<u64>,
 }
@@ -140,10 +146,13 @@ impl Nics {
                     wire: 0,
                     last_wire: 0,
                     uncounted: None,
+                    pfc_inbound: 0,
                     release_armed: false,
                     armed: NEVER,
                     announced: NEVER,
                     touched: 0,
+                    // No host has that number.
+                    hashes: [(u32::MAX, 0, FlowHashes::default()); 4],
                     flows_at: None,
                 }
             })
@@ -183,6 +192,11 @@ impl Nics {
             done: &mut self.done,
         };
         (&mut self.transport, io)
+    }
+
+    /// Whether arrivals of packets need not be events: see `late`.
+    pub(super) fn may_be_late(&self) -> bool {
+        self.model == NicModel::Hpcc && !self.prompt
     }
 
     /// Whether switches are to write telemetry into packets.
@@ -251,7 +265,7 @@ fn egress(nic: &Nic) -> EgressSettings {
 
 fn ingress(nic: &Nic) -> IngressSettings {
     if nic.model == NicModel::Hpcc {
-        // Hosts take everything at once.
+        // Hosts take everything at once: nothing is asked of these.
         let shares = [1.0; 8];
         let (pools, link, pfc_classes) = (BOUNDLESS, u64::MAX, 0);
         return IngressSettings { pools, link, pfc_classes, xoff: shares, xon: shares };

@@ -10,6 +10,7 @@
 //! those of handling every one at its instant.
 
 use super::super::Network;
+use super::late::answer_at;
 use super::{Nics, nics};
 use crate::sim::event::{EventList, Kind, NEVER};
 use crate::sim::link::spacing;
@@ -22,9 +23,10 @@ use crate::sim::switch::buffer::BufferManager;
 use crate::sim::switch::route::FlowHashes;
 
 impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
-    /// Gives every end of a frame of a NIC its event, as jobs with collectives have it: the same
-    /// observations. To be called before the first event; tests compare.
+    /// Gives every end of a frame of a NIC its event, as jobs with collectives have it, and every
+    /// end of a frame of a switch and every arrival at a host: the same observations. To be called before the first event; tests compare.
     pub fn make_nics_prompt(&mut self) {
+        (self.early, self.quiet_ends, self.late) = (false, false, false);
         if let Some(nics) = self.nics.as_deref_mut() {
             nics.prompt = true;
         }
@@ -35,6 +37,32 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// anything reaches the host.
     #[inline]
     pub(in crate::sim::network) fn advance_nic(&mut self, host: u32, kind: Kind) {
+        if self.late {
+            self.take_late(host);
+        }
+        self.advance_port(host, kind);
+        if !self.caught_up.is_empty() {
+            self.catch_up(kind);
+        }
+    }
+
+    /// The same of a host at which nothing is left to arrive before the event.
+    #[inline(always)]
+    pub(super) fn advance_port(&mut self, host: u32, kind: Kind) {
+        let now = self.now;
+        let nics = nics!(self);
+        let nic = &mut nics.hosts[host as usize];
+        let busy = nic.egress.free_at() > now;
+        if (busy || nic.egress.is_still()) && nics.transport.deadline(host) > now {
+            // A frame is in serialization or nothing waits, and nothing is due.
+            nic.touched = now;
+            nic.egress.settle(if kind > Kind::TxEnd { now } else { now.saturating_sub(1) });
+        } else {
+            self.advance_slowly(host, kind);
+        }
+    }
+
+    fn advance_slowly(&mut self, host: u32, kind: Kind) {
         let now = self.now;
         // Whether what falls due then, as `own` kind, comes before the event.
         let before = |at: u64, own: Kind| at < now || (at == now && kind > own);
@@ -91,8 +119,28 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     /// next.
     #[inline]
     pub(super) fn drive_nic(&mut self, host: u32) {
+        self.start_frames(host);
+        self.arm_nic(host);
+        if !nics!(self).woken.is_empty() {
+            self.drive_woken(host);
+        }
+    }
+
+    /// Starts what a port may start now.
+    #[inline(always)]
+    pub(super) fn start_frames(&mut self, host: u32) {
         let now = self.now;
-        nics!(self).hosts[host as usize].touched = now;
+        let nic = &mut nics!(self).hosts[host as usize];
+        nic.touched = now;
+        if nic.egress.free_at() > now || nic.egress.is_still() {
+            self.settle_done();
+        } else {
+            self.start_frames_now(host);
+        }
+    }
+
+    fn start_frames_now(&mut self, host: u32) {
+        let now = self.now;
         loop {
             let nic = &nics!(self).hosts[host as usize];
             match nic.egress.next(now) {
@@ -102,10 +150,6 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 _ if !nics!(self).done.is_empty() => self.settle_done(),
                 _ => break,
             }
-        }
-        self.arm_nic(host);
-        if !nics!(self).woken.is_empty() {
-            self.drive_woken(host);
         }
     }
 
@@ -153,13 +197,20 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let nics = nics!(self);
         let nic = &mut nics.hosts[host as usize];
         let next = if nics.prompt { Next::Never } else { nic.egress.next(nic.touched) };
-        let key = match next {
+        let mut arrives = match next {
             Next::Free(at) | Next::Ready(at) => {
-                let arrives =
-                    at + nic.line.serialize(nic.egress.next_wire(framing)) + nic.line.delay;
-                if arrives < self.end_time { self.ranks.arrival(arrives, port) } else { NEVER }
+                at + nic.line.serialize(nic.egress.next_wire(framing)) + nic.line.delay
             }
             Next::Never => NEVER,
+        };
+        if self.late
+            && let Some(&(at, Frame::Data(_))) = self.host_inbound[host as usize].front()
+        {
+            arrives = arrives.min(answer_at(at, nic.egress.free_at(), &nic.line, framing));
+        }
+        let key = match arrives < self.end_time {
+            true => self.ranks.arrival(arrives, port),
+            false => NEVER,
         };
         if nic.announced != key {
             nic.announced = key;
@@ -235,19 +286,29 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 }
 
 impl Nics {
-    /// A packet starts to be serialized: the packet as the network carries it.
+    /// What equal-cost choices depend on, of a packet of a host: as of an earlier one to the same
+    /// destination with the same source port.
     #[inline]
+    fn hashes(&mut self, host: u32, dst: u32, entropy: u16) -> FlowHashes {
+        let known = &mut self.hosts[host as usize].hashes;
+        let place = (dst ^ u32::from(entropy)) as usize % known.len();
+        let (to, port, hashes) = &mut known[place];
+        if (*to, *port) != (dst, entropy) {
+            (*to, *port) = (dst, entropy);
+            *hashes = FlowHashes::between(host, dst, entropy);
+        }
+        *hashes
+    }
+
+    /// A packet starts to be serialized: the packet as the network carries it.
+    #[inline(always)]
     fn launch(&mut self, now: u64, end: u64, host: u32, out: &Outgoing) -> Packet {
         let (transport, mut io) = self.parts(host);
         transport.sending(now, end, host, out, &mut io);
         self.committed += u64::from(out.ip);
-        let hashes = match self.choices {
-            true => FlowHashes::between(host, out.dst, out.entropy),
-            false => Default::default(),
-        };
-        let carried =
-            Carried { header: out.header, hashes, entropy: out.entropy, class: out.class };
-        let slot = self.packets.insert(carried);
+        let hashes = self.choices.then(|| self.hashes(host, out.dst, out.entropy));
+        let carried = Carried { header: out.header, entropy: out.entropy, class: out.class };
+        let slot = self.packets.insert(carried, hashes);
         let tc = if self.policy { out.code_point.class() } else { out.tc };
         let label = Label::new(tc, out.ect, out.code_point).unscheduled(out.unscheduled);
         Packet::new(slot, out.dst, out.ip, label)

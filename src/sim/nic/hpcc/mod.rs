@@ -115,12 +115,18 @@ impl Hpcc {
             return;
         }
         self.hosts[host as usize].wake = NEVER;
+        let open = io.egress.is_open(now);
         let Some(packet) = self.choose(now, host, io) else { return };
-        // The pool has no bound.
-        io.egress.reserve(packet.class, packet.ip);
-        io.egress.queue(0, packet);
+        if open {
+            io.egress.choose(packet);
+        } else {
+            // The pool has no bound.
+            io.egress.reserve(packet.class, packet.ip);
+            io.egress.queue(0, packet);
+        }
     }
 
+    #[inline]
     fn choose(&mut self, now: u64, host: u32, io: &mut Io<'_>) -> Option<Outgoing> {
         let paused = io.egress.paused();
         let own = &mut self.hosts[host as usize];
@@ -132,8 +138,13 @@ impl Hpcc {
         let count = own.flows.len();
         let mut wake = NEVER;
         let (mut chosen, mut finished) = (None, count);
-        for step in 1..=count {
-            let place = (own.last + step) % count;
+        // Those of the list that come after the last one, then round to it.
+        let mut first = own.last + 1;
+        if first >= count {
+            // The list may have become shorter.
+            first = if first == count { 0 } else { first % count.max(1) };
+        }
+        for place in (first..count).chain(0..first) {
             let index = own.flows[place] as usize;
             let pair = &self.pairs[index];
             let bound = |law: &LawSettings| pair.in_flight() >= self.controls[index].window(law);
@@ -313,6 +324,14 @@ impl Hpcc {
         {
             hops.push(hop);
         }
+    }
+
+    /// The receiving host of the flow that an answer ends as it arrives.
+    #[inline]
+    pub fn ends_flow(&self, header: &Header) -> Option<u32> {
+        let pair = &self.pairs[header.connection as usize];
+        let answers = matches!(header.kind, PacketKind::Ack | PacketKind::Nack);
+        (answers && header.bits >= pair.size && pair.flow != NONE).then_some(pair.dst)
     }
 
     /// Frees a queue pair that nothing names any more.

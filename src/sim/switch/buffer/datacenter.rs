@@ -111,13 +111,13 @@ impl<W: Watch> Datacenter<W> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn index(port: usize, tc: u8) -> usize {
         port * QUEUES + usize::from(tc & 7)
     }
 
     /// Whether a class is lossless, as a place in tables of two.
-    #[inline]
+    #[inline(always)]
     fn kind(&self, tc: u8) -> usize {
         usize::from(self.lossless >> tc & 1)
     }
@@ -128,7 +128,7 @@ impl<W: Watch> Datacenter<W> {
     }
 
     /// Time since the first packet, ps.
-    #[inline]
+    #[inline(always)]
     fn time(&self) -> u64 {
         self.now - self.first.unwrap_or(self.now)
     }
@@ -140,7 +140,7 @@ impl<W: Watch> Datacenter<W> {
     }
 
     /// What a queue may hold at ingress now; `unscheduled`: for the sake of such a packet.
-    #[inline]
+    #[inline(always)]
     fn ingress_threshold(&mut self, index: usize, unscheduled: bool) -> i64 {
         let settings = &self.settings;
         let used = self.outside_headroom();
@@ -164,7 +164,7 @@ impl<W: Watch> Datacenter<W> {
     }
 
     /// What a queue may hold at egress now, for the sake of the packet that arrives.
-    #[inline]
+    #[inline(always)]
     fn egress_threshold(&mut self, index: usize, (pool, used): (u64, u64)) -> i64 {
         let settings = &self.settings;
         let free = (pool as i64).saturating_sub(used as i64);
@@ -181,7 +181,7 @@ impl<W: Watch> Datacenter<W> {
     }
 
     /// The pool of a kind at egress and what is used of it.
-    #[inline]
+    #[inline(always)]
     fn egress_pool(&self, kind: usize) -> (u64, u64) {
         let settings = &self.settings;
         if self.is_reverie() {
@@ -192,11 +192,12 @@ impl<W: Watch> Datacenter<W> {
     }
 
     /// Reverie tests lossless packets at ingress only and lossy ones at egress only.
-    #[inline]
+    #[inline(always)]
     fn tests(&self, ingress: bool, kind: usize) -> bool {
         !self.is_reverie() || ingress == (kind == 1)
     }
 
+    #[inline(always)]
     fn ingress_refusal(&mut self, port: usize, tc: u8, bytes: u64) -> Option<DropReason> {
         let (index, kind) = (Self::index(port, tc), self.kind(tc));
         if !self.tests(true, kind) {
@@ -248,6 +249,7 @@ impl<W: Watch> Datacenter<W> {
         over
     }
 
+    #[inline(always)]
     fn egress_refusal(&mut self, port: usize, tc: u8, bytes: u64) -> Option<DropReason> {
         let (index, kind) = (Self::index(port, tc), self.kind(tc));
         if !self.tests(false, kind) {
@@ -265,7 +267,7 @@ impl<W: Watch> Datacenter<W> {
     }
 
     /// Keeps the bytes of reserves in use up to date as a queue goes from one length to another.
-    #[inline]
+    #[inline(always)]
     fn count_reserved(&mut self, before: u64, after: u64) {
         let reserve = self.settings.ingress_reserve.0;
         self.reserved_used = self.reserved_used + after.min(reserve) - before.min(reserve);
@@ -301,7 +303,7 @@ impl<W: Watch> BufferManager for Datacenter<W> {
         Some([own.ingress_pool.0, egress, headroom, shared, own.ingress_reserve.0])
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_now(&mut self, now: u64) {
         self.now = now;
     }
@@ -312,7 +314,7 @@ impl<W: Watch> BufferManager for Datacenter<W> {
     }
 
     /// Only tests: bytes are charged with the egress port known.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, port: usize, tc: u8, bytes: u64) -> Arrival {
         let refusal = match tc {
             0 => None,
@@ -324,7 +326,7 @@ impl<W: Watch> BufferManager for Datacenter<W> {
         Arrival { admitted: refusal.map_or(Ok(Place::Pool), Err), pause: false }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(
         &mut self,
         in_port: usize,
@@ -381,7 +383,7 @@ impl<W: Watch> BufferManager for Datacenter<W> {
         Err(DropReason::TrimFailed)
     }
 
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, in_port: usize, out_port: usize, tc: u8, bytes: u64) -> Departed {
         if tc == 0 {
             return Departed::default();
@@ -425,7 +427,7 @@ impl<W: Watch> BufferManager for Datacenter<W> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn mark_probability(&self, out_port: usize, tc: u8) -> f64 {
         match tc {
             0 => 0.0,

@@ -62,7 +62,7 @@ impl SideState {
     }
 
     /// Bytes are added to a queue, `time` ps after the first packet.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, index: usize, bytes: u64, time: u64) {
         if self.algorithm == BufferAlgorithm::Abm {
             self.turn(index, time);
@@ -72,7 +72,7 @@ impl SideState {
 
     /// Bytes leave a queue, `time` ps after the first packet; `gamma`: weight of the past in the
     /// smoothed length.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, index: usize, bytes: u64, time: u64, gamma: f64) {
         if self.algorithm == BufferAlgorithm::Abm {
             self.turn(index, time);
@@ -113,7 +113,7 @@ impl SideState {
     }
 
     /// What a queue's threshold is compared with: its bytes, or for Reverie the smoothed ones.
-    #[inline]
+    #[inline(always)]
     pub fn compared(&self, index: usize) -> u64 {
         match self.algorithm {
             BufferAlgorithm::Reverie => self.smooth[index].min(self.bytes[index]),
@@ -123,7 +123,7 @@ impl SideState {
 
     /// Bytes a queue may hold. `free` may be below 0; it and `pool` are those of the side, or for
     /// Reverie of the shared pool.
-    #[inline]
+    #[inline(always)]
     pub fn threshold(
         &mut self,
         index: usize,
@@ -132,6 +132,20 @@ impl SideState {
         time: u64,
     ) -> i64 {
         let multiple = alpha * free as f64;
+        match self.algorithm {
+            BufferAlgorithm::Dt | BufferAlgorithm::Fab => whole(multiple),
+            _ => self.other_threshold(index, multiple, (free, pool), time),
+        }
+    }
+
+    /// That of the other algorithms; `multiple` is of what is free.
+    fn other_threshold(
+        &mut self,
+        index: usize,
+        multiple: f64,
+        (free, pool): (i64, u64),
+        time: u64,
+    ) -> i64 {
         let bytes = match self.algorithm {
             BufferAlgorithm::Dt | BufferAlgorithm::Fab => multiple,
             BufferAlgorithm::Abm => {
@@ -145,9 +159,15 @@ impl SideState {
                 return (pool / (self.bytes.len() as u64).max(1)) as i64;
             }
         };
-        // The conversion saturates.
-        bytes.floor().max(0.0) as i64
+        whole(bytes)
     }
+}
+
+/// Whole bytes, not below 0.
+#[inline]
+fn whole(bytes: f64) -> i64 {
+    // The conversion cuts down and saturates.
+    bytes.max(0.0) as i64
 }
 
 #[cfg(test)]
