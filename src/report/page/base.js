@@ -64,9 +64,14 @@ function rowsOfTip(pairs) {
   return el("table", {}, el("tbody", {}, pairs.map(([name, value]) => el("tr", {}, el("td", {}, name), el("td", {}, value)))));
 }
 
-// Calls `redraw` when the width of `node` has changed.
+// Width of what is drawn on paper, px.
+const PAPER = 700;
+
+// Calls `redraw` when the width of `node` has changed, and for paper.
 function onWidth(node, redraw) {
   let last = 0;
+  window.addEventListener("beforeprint", () => redraw(PAPER));
+  window.addEventListener("afterprint", () => { if (last > 0) redraw(last); });
   new ResizeObserver(() => {
     const width = Math.floor(node.clientWidth);
     if (width === last || width === 0) return;

@@ -72,8 +72,9 @@ function bars(width, shown) {
   const most = Math.max(...list.map(sum), 1);
   const worst = dropsState.along === "";
   // Long names of points go above their bar.
-  const above = worst || width < 480;
-  const label = above ? 0 : Math.min(220, Math.max(...list.map((bar) => widthOf(bar.name))) + 10);
+  const longest = Math.max(...list.map((bar) => widthOf(bar.name))) + 10;
+  const above = worst || longest > width * 0.35;
+  const label = above ? 0 : Math.min(220, longest);
   const right = widthOf(thousands(most)) + 12;
   const step = above ? 38 : 26;
   const room = Math.max(40, width - label - right);
@@ -94,5 +95,6 @@ function bars(width, shown) {
     chart.append(draw("text", { x: x + 6, y: y + 13, class: sum(bar) === 0 ? "soft" : "" }, thousands(sum(bar))));
   });
   const more = all.length - list.length;
-  return [chart, more > 0 && el("p", { class: "soft small" }, "and " + thousands(more) + " more; the table of points has all of them.")].filter(Boolean);
+  const along = el("p", { class: "printed soft small" }, worst ? "The worst points" : "By " + varying[Number(dropsState.along)].name);
+  return [along, chart, more > 0 && el("p", { class: "soft small" }, "and " + thousands(more) + " more; the table of points has all of them.")].filter(Boolean);
 }

@@ -1,7 +1,7 @@
 // What `explain` finds, and what to do about it.
 
 // Of these nothing is lost or stands still.
-const MILD = ["infeasible", "lossy_class_in_lossless_pool", "flapping", "pause_hog", "sizing_condition_missed"];
+const MILD = ["infeasible", "lossy_class_pauses", "pause_flapping", "pause_hog", "sizing_condition_missed"];
 
 function drawFindings() {
   const told = content.findings;

@@ -17,11 +17,15 @@ function drawHeat() {
     body.replaceChildren(el("p", {}, figuresAll.length === 0 ? "No job has a result yet." : "Nothing varies, so there is nothing to map."));
     return;
   }
-  const sized = free.filter((axis) => axis.kind === "axis").sort((a, b) => b.values.length - a.values.length);
-  const candidates = sized.concat(free.filter((axis) => axis.kind === "scenario"), varying.filter((axis) => axis.kind === "derived"), free.filter((axis) => axis.kind === "repetition"));
+  heat.figure = ["drops", "pause_time_fraction", "peak_egress_bytes"].filter(happened).map((name) => byName.get(name))[0] || figuresAll[0];
+  const settings = free.filter((axis) => axis.kind !== "repetition");
+  const telling = new Map(settings.map((axis) => [axis, told(heat.figure, axis)]));
+  settings.sort((a, b) => telling.get(b) - telling.get(a) || b.values.length - a.values.length);
+  // Of the two that tell most the one with more values goes across.
+  const first = settings.slice(0, 2).sort((a, b) => b.values.length - a.values.length);
+  const candidates = first.concat(settings.slice(2), varying.filter((axis) => !settings.includes(axis)));
   heat.x = candidates[0];
   heat.y = candidates[1] || null;
-  heat.figure = ["drops", "pause_time_fraction", "peak_egress_bytes"].filter(happened).map((name) => byName.get(name))[0] || figuresAll[0];
   heat.log = wantsLog();
   const controls = el("div", { class: "controls" });
   const caption = el("p", { class: "caption", id: "heat-caption" });
@@ -32,6 +36,26 @@ function drawHeat() {
   body.replaceChildren(controls, caption, plot, readout, legend);
   heatControls();
   onWidth(plot, renderHeat);
+}
+
+// How much of the spread of a figure an axis accounts for, from 0 to 1.
+function told(figure, axis) {
+  const groups = axis.values.map(() => [0, 0]);
+  let [sum, squares, number] = [0, 0, 0];
+  for (let point = 0; point < pointCount; point += 1) {
+    const value = valueOf(figure, point);
+    if (value === null) continue;
+    const group = groups[axis.codes[point]];
+    group[0] += Number(value);
+    group[1] += 1;
+    sum += Number(value);
+    squares += Number(value) * Number(value);
+    number += 1;
+  }
+  if (number === 0) return 0;
+  const spread = squares - (sum * sum) / number;
+  const between = groups.reduce((total, [part, n]) => total + (n ? (part * part) / n : 0), 0) - (sum * sum) / number;
+  return spread > 0 ? between / spread : 0;
 }
 
 // Whether values spread over more than two powers of ten.
@@ -49,7 +73,7 @@ function heatControls() {
   const again = () => { heatControls(); renderHeat(heat.plot.clientWidth); };
   const others = free.filter((axis) => axis !== heat.x && axis !== heat.y);
   [...heat.only.keys()].filter((axis) => !others.includes(axis)).forEach((axis) => heat.only.delete(axis));
-  heat.controls.replaceChildren(
+  heat.controls.replaceChildren(...[
     field("figure", choice("heat-figure", figuresAll.map((figure) => [figure.name, figure.label]), heat.figure.name, (name) => {
       heat.figure = byName.get(name);
       heat.log = wantsLog();
@@ -64,7 +88,8 @@ function heatControls() {
       else heat.only.set(axis, Number(code));
       again();
     }))),
-    field("shades by powers of ten", el("input", { type: "checkbox", id: "heat-log", checked: heat.log, onchange: (event) => { heat.log = event.target.checked; again(); } }), "check"));
+    field("shades by powers of ten", el("input", { type: "checkbox", id: "heat-log", checked: heat.log, onchange: (event) => { heat.log = event.target.checked; again(); } }), "check"),
+  ].flat());
 }
 
 // Neighbouring values go together where there are too many to show.
@@ -118,7 +143,7 @@ function renderHeat(width) {
   const high = largest(known);
   const least = smallest(known.filter((value) => value > 0));
   // From 0 unless all values are close together: a shade is then a size.
-  const from = low >= 0 && low < high / 2 ? 0 : low;
+  const from = low >= 0 && (low < high / 2 || /^drop|^lossy/.test(figure.name)) ? 0 : low;
   const logs = heat.log && low >= 0 && Number.isFinite(least);
   const shade = (value) => {
     if (high === from || (logs && value === 0)) return value > 0 && high > 0 && from === 0 ? SHADES - 1 : 0;
@@ -199,7 +224,8 @@ function heatLegend(known, from, least, high, cells) {
   const bar = draw("svg", { width: 160, height: 12, "aria-hidden": "true" });
   for (let shade = 0; shade < SHADES; shade += 1) bar.append(draw("rect", { class: "q" + shade, x: shade * 10, width: 10.5, height: 12 }));
   const text = (value) => short(value, heat.figure.unit, heat.figure);
-  if (known.length) parts.push(el("span", {}, least === null ? text(from) : "0, " + text(least), bar, text(high) + (least === null ? "" : ", by powers of ten")));
+  if (known.length && from === high) parts.push(el("span", {}, "all " + text(high)));
+  else if (known.length) parts.push(el("span", {}, least === null ? text(from) : "0, " + text(least), bar, text(high) + (least === null ? "" : ", by powers of ten")));
   if (cells.some((cell) => cell.value === undefined && cell.points > 0)) {
     const swatch = draw("svg", { width: 14, height: 12, "aria-hidden": "true" }, draw("rect", { class: "cell none", width: 14, height: 12 }));
     parts.push(el("span", {}, swatch, "no value: infeasible, failed, excluded or outstanding"));

@@ -104,6 +104,8 @@ function linesOf(counter) {
   return [{ name: { egressQueue: "egress limit", sharedBuffer: "buffer" }[counter.name] || "limit", bytes: counter.limit }];
 }
 
+const lineText = (line) => line.name + " " + short(line.bytes, "B");
+
 function renderCharts(width) {
   const job = content.timelines[time.job];
   const view = viewsOf(job)[time.place];
@@ -116,8 +118,10 @@ function renderCharts(width) {
   const counters = of.counters.slice().sort((a, b) => (order.indexOf(a.name) + 9) % 9 - (order.indexOf(b.name) + 9) % 9);
   const drops = view.place ? lostAt(job, view.place) : [];
   const pauses = view.place ? job.pauses.filter((one) => one.node === of.node && one.port === of.port && (one.pool === null || one.pool === of.pool)) : [];
-  const left = Math.max(58, ...counters.map((counter) => Math.max(...ticks(topOf(counter), "B", 4).map(([, text]) => widthOf(text))))) + 14;
-  const area = { left, right: width - 8, steps: job.steps, whole: job.steps.interval * job.steps.together };
+  const left = Math.max(46, ...counters.map((counter) => Math.max(...ticks(topOf(counter), "B", 4).map(([, text]) => widthOf(text))))) + 14;
+  // Thresholds are named beside the chart, where they hide nothing.
+  const names = counters.flatMap((counter) => linesOf(counter).filter((line) => line.bytes <= topOf(counter)).map((line) => widthOf(lineText(line))));
+  const area = { left, right: width - (width < 520 ? 8 : Math.max(8, largest(names) + 12)), steps: job.steps, whole: job.steps.interval * job.steps.together };
   area.x = (ps) => left + (ps / job.steps.end) * (area.right - left);
   area.from = (step) => area.x(step * area.whole);
   area.to = (step) => area.x(Math.min((step + 1) * area.whole, job.steps.end));
@@ -133,7 +137,7 @@ function topOf(counter) {
   // A limit far above what was held would press the curve flat: it is named instead.
   const near = linesOf(counter).map((line) => line.bytes).filter((bytes) => bytes <= peak * 3);
   const moving = Array.isArray(counter.limit) ? counter.limit.filter((bytes) => bytes <= peak * 3) : [];
-  return Math.max(peak, largest(near), largest(moving)) * 1.06;
+  return Math.max(peak, largest(near), largest(moving)) * 1.14;
 }
 
 function chartOf(counter, area, width) {
@@ -152,7 +156,7 @@ function chartOf(counter, area, width) {
     const at = widthOf(counter.name, 13) + 10;
     chart.append(draw("text", { x: at, y: 14, class: "soft" }, cut(explained, width - at - (aside ? widthOf(aside) + 16 : 0))));
   }
-  if (aside) chart.append(draw("text", { x: area.right, y: 14, "text-anchor": "end", class: "limit" }, aside));
+  if (aside) chart.append(draw("text", { x: width - 8, y: 14, "text-anchor": "end", class: "limit" }, aside));
   ticks(most, "B", 4).forEach(([bytes, text]) => {
     chart.append(draw("line", { x1: area.left, x2: area.right, y1: y(bytes), y2: y(bytes), class: "grid" }));
     chart.append(draw("text", { x: area.left - 8, y: y(bytes) + 4, "text-anchor": "end", class: "soft" }, text));
@@ -179,12 +183,17 @@ function chartOf(counter, area, width) {
     });
     chart.append(draw("path", { d: path, class: "line" }), draw("text", { x: area.right - 4, y: top + 12, "text-anchor": "end", class: "limit halo" }, "limit (moves)"));
   }
-  const levels = linesOf(counter).filter((line) => line.bytes <= most);
+  const levels = linesOf(counter).filter((line) => line.bytes <= most).sort((a, b) => b.bytes - a.bytes);
+  let named = 0;
   levels.forEach((line) => {
     const kind = { Xoff: "xoff", Xon: "xon" }[line.name] || "limit";
     const level = y(line.bytes);
     chart.append(draw("line", { x1: area.left, x2: area.right, y1: level, y2: level, class: "line " + kind, "data-threshold": line.name, "data-bytes": line.bytes }));
-    chart.append(draw("text", { x: area.right - 4, y: level - top < 14 ? level + 13 : level - 4, "text-anchor": "end", class: "halo " + kind }, line.name + " " + short(line.bytes, "B")));
+    // Names of neighbours keep apart: the highest is first. Where there is no room beside the chart
+    // they stand on their line.
+    const beside = area.right < width - 20;
+    named = Math.max(beside ? level + 4 : level - 4, named + 14);
+    chart.append(draw("text", { x: beside ? area.right + 6 : area.right - 4, y: named, "text-anchor": beside ? "start" : "end", class: (beside ? "" : "halo ") + kind }, lineText(line)));
   });
   chart.append(draw("path", { d: "M" + area.left + " " + top + "V" + (top + tall) + "H" + area.right, class: "frame" }));
   return chart;
@@ -193,33 +202,34 @@ function chartOf(counter, area, width) {
 function lanesOf(drops, pauses, area, width) {
   const lanes = [];
   const several = pauses.length > 1;
-  drops.forEach((drop) => lanes.push({ kind: "lost", name: "lost", note: plainName(drop.reason) + ", class " + drop.class, at: drop.at, size: drop.packets }));
+  drops.forEach((drop) => lanes.push({ kind: "lost", name: "lost", note: "packets lost: " + plainName(drop.reason) + ", class " + drop.class, at: drop.at, size: drop.packets }));
   pauses.forEach((one) => {
-    const note = several ? "class " + one.class : "";
-    if (one.paused.some((n) => n > 0)) lanes.push({ kind: "sent", name: "pauses", note, at: one.at, size: one.paused });
-    if (one.resumed.some((n) => n > 0)) lanes.push({ kind: "resumed", name: "resumes", note, at: one.at, size: one.resumed });
-    if (one.held.some((n) => n > 0)) lanes.push({ kind: "held", name: "held", note, at: one.at, size: one.held });
+    const note = (text) => text + (several ? ", class " + one.class : "");
+    if (one.paused.some((n) => n > 0)) lanes.push({ kind: "sent", name: "pauses", note: note("pause frames sent"), at: one.at, size: one.paused });
+    if (one.resumed.some((n) => n > 0)) lanes.push({ kind: "resumed", name: "resumes", note: note("resume frames sent"), at: one.at, size: one.resumed });
+    if (one.held.some((n) => n > 0)) lanes.push({ kind: "held", name: "held", note: note("time held as an egress"), at: one.at, size: one.held });
   });
-  const tall = 22;
-  const height = lanes.length * (tall + 6) + 34;
+  const tall = 18;
+  const each = tall + 20;
+  const height = lanes.length * each + 34;
   const chart = draw("svg", { width, height, viewBox: "0 0 " + width + " " + height, class: "chart", role: "img", "aria-label": "Drops and pauses", id: "time-lanes" });
   lanes.forEach((lane, index) => {
-    const y = index * (tall + 6) + 2;
+    const y = index * each + 18;
     const most = largest(lane.size);
     chart.append(draw("rect", { x: area.left, y, width: area.right - area.left, height: tall, class: "lane" }));
-    chart.append(draw("text", { x: area.left - 8, y: y + 15, "text-anchor": "end" }, lane.name));
+    chart.append(draw("text", { x: area.left - 8, y: y + 13, "text-anchor": "end" }, lane.name));
     lane.at.forEach((step, place) => {
       if (!(lane.size[place] > 0)) return;
       const tallness = Math.max(3, (lane.size[place] / most) * tall);
       chart.append(draw("rect", { x: area.from(step), y: y + tall - tallness, width: Math.max(1.5, area.to(step) - area.from(step) - 0.3), height: tallness, class: lane.kind }));
     });
-    const text = lane.note + (lane.note ? "; " : "") + "most in a step " + (lane.kind === "held" ? short(most, "us") : thousands(most));
-    chart.append(draw("text", { x: area.right - 4, y: y + 15, "text-anchor": "end", class: "soft halo" }, text));
+    const text = lane.note + "; most in a step " + (lane.kind === "held" ? short(most, "us") : thousands(most));
+    chart.append(draw("text", { x: area.left, y: y - 4, class: "soft" }, cut(text, area.right - area.left)));
   });
-  const base = lanes.length * (tall + 6) + 4;
+  const base = lanes.length * each + 6;
   ticks(area.steps.end, "ps", Math.max(3, Math.floor(width / 140))).forEach(([ps, text]) => {
     const x = area.x(ps);
-    const anchor = x + widthOf(text) / 2 > area.right + 6 ? "end" : "middle";
+    const anchor = x + widthOf(text) / 2 > width ? "end" : "middle";
     chart.append(draw("line", { x1: x, x2: x, y1: base - 4, y2: base + 2, class: "frame" }), draw("text", { x, y: base + 16, "text-anchor": anchor, class: "soft" }, text));
   });
   return chart;

@@ -36,7 +36,7 @@ function short(value, unit, figure) {
   if (isShare(figure)) return figures(Number((number * 100).toPrecision(3))) + " %";
   if (unit === "%") return figures(Number(number.toPrecision(3))) + " %";
   const steps = STEPS[unit];
-  if (!steps || number === 0) return figures(number) + (steps ? steps[steps.length - 1][1] : "");
+  if (!steps || number === 0) return figures(number) + (steps && unit !== "ps" ? steps[steps.length - 1][1] : steps ? "s" : "");
   const [step, name] = steps.find(([least]) => Math.abs(number) >= least) || steps[steps.length - 1];
   return figures(number / step) + name;
 }

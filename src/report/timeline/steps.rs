@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// More steps than this no screen shows.
-const MOST: u64 = 480;
+const MOST: u64 = 600;
 
 /// Equal steps of one or more intervals, from 0; the last may be short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
