@@ -70,6 +70,3 @@ pub fn among_parts(dataset: &Dataset, path: &Path) -> bool {
         dataset.path().join(table.name()).canonicalize().is_ok_and(|parts| parts == folder)
     })
 }
-
-#[cfg(test)]
-mod tests;
