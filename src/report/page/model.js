@@ -63,7 +63,8 @@ function textOf(axis, point) {
 
 // One line naming a point by what varies.
 function nameOf(point, without) {
-  const parts = varying.filter((axis) => axis !== without).map((axis) => {
+  // What is derived follows from the rest, if there is any.
+  const parts = (free.length ? free : varying).filter((axis) => axis !== without).map((axis) => {
     const text = textOf(axis, point);
     return axis.kind === "scenario" ? text : axis.kind === "repetition" ? "repetition " + text : axis.name + "=" + text;
   });

@@ -9,10 +9,11 @@ const table = { shown: [], sort: null, down: false, words: "", status: "", only:
 // Columns of the table: key, head, text and number of a point.
 function tableColumns() {
   const list = [{ key: "status", head: "status", text: statusOf, number: (point) => STATUSES.indexOf(statusOf(point)) }];
-  varying.forEach((axis) => list.push({
+  const ofAxis = (axis) => ({
     key: "axis " + axis.name, head: axis.name, axis, right: axis.numbers.some((n) => n !== null),
     text: (point) => textOf(axis, point), number: (point) => axis.codes[point],
-  }));
+  });
+  free.forEach((axis) => list.push(ofAxis(axis)));
   const always = ["drops"];
   const chosen = ["drops_without_pause", "pause_time_fraction", "peak_headroom_bytes", "peak_ingress_bytes", "peak_egress_bytes", "goodput_bps",
     "fct_p50_ps", "fct_p99_ps", "ecn_marks", "trims", "retransmitted_packets", "timeouts", "stuck_pauses"];
@@ -22,6 +23,7 @@ function tableColumns() {
   const single = reasons.filter((column) => happened(column.name)).length === 1;
   names.filter((name) => !(single && reasons.some((column) => column.name === name))).forEach((name) => list.push(figureColumn(byName.get(name))));
   if (byName.has("throughput_bps") && !happened("goodput_bps")) list.push(figureColumn(byName.get("throughput_bps")));
+  varying.filter((axis) => axis.kind === "derived").forEach((axis) => list.push(ofAxis(axis)));
   return list;
 }
 

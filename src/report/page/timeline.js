@@ -2,6 +2,9 @@
 
 const time = { job: 0, place: 0 };
 
+// Rows of the table of losses.
+const LOST = 12;
+
 const COUNTERS = {
   ingressUsage: "ingress: bytes that count against the pool",
   hdrm: "headroom: bytes that came after the pause",
@@ -80,14 +83,15 @@ function renderTime() {
 
 function lossTable(job) {
   if (job.drops.length === 0) return [];
+  const lost = job.drops.length + job.drops_left;
   const whole = job.steps.interval * job.steps.together;
   const row = (drop) => el("tr", {}, el("td", {}, drop.name), el("td", { class: "num" }, drop.port), el("td", { class: "num" }, drop.class), el("td", { class: "num" }, drop.pool),
     el("td", {}, plainName(drop.reason)), el("td", { class: "num lost" }, thousands(drop.packets.reduce((a, b) => a + b, 0))),
     el("td", { class: "num" }, short(drop.bytes.reduce((a, b) => a + b, 0), "B")), el("td", { class: "num" }, short(Math.min((drop.at[0] + 1) * whole, job.steps.end), "ps")));
   return [el("h3", {}, "Where packets were lost"), el("div", { class: "scroll" }, el("table", { class: "plain" },
     el("thead", {}, el("tr", {}, ["where", "port", "class", "pool", "reason", "packets", "bytes", "first by"].map((head, index) => el("th", { class: index === 0 || index === 4 ? "" : "num" }, head)))),
-    el("tbody", {}, job.drops.slice(0, 12).map(row)))),
-  job.drops.length > 12 && el("p", { class: "soft small" }, "and " + thousands(job.drops.length - 12) + " more")].filter(Boolean);
+    el("tbody", {}, job.drops.slice(0, LOST).map(row)))),
+  lost > LOST && el("p", { class: "soft small" }, "and " + thousands(lost - LOST) + " more of port, class and reason")].filter(Boolean);
 }
 
 // Value of a counter at a step; a step without a row held nothing.

@@ -27,6 +27,8 @@ pub struct Timeline {
     places_left: usize,
     pools: Vec<Pool>,
     drops: Vec<Drops>,
+    /// Of port, class and reason, those that lost packets and are not on the page.
+    drops_left: usize,
     pauses: Vec<Pauses>,
 }
 

@@ -40,7 +40,7 @@ pub fn read(dataset: &Dataset, jobs: &JobColumns, place: usize) -> Result<Timeli
         false => Ok(Vec::new()),
     };
     let ports = counters(&rows(StoredTable::PortBuffers)?);
-    let drops = drops(&rows(StoredTable::Drops)?, &steps, &limits);
+    let (drops, drops_left) = drops(&rows(StoredTable::Drops)?, &steps, &limits);
     let (places, places_left) = worst_places(ports, &drops, &steps, &limits);
     let shown: BTreeSet<(i64, i64)> = places.iter().map(|p| (p.node, p.port)).collect();
     let pauses = pauses(&rows(StoredTable::Pfc)?, &steps, &limits, &shown);
@@ -53,6 +53,7 @@ pub fn read(dataset: &Dataset, jobs: &JobColumns, place: usize) -> Result<Timeli
         places_left,
         pools,
         drops,
+        drops_left,
         pauses,
     })
 }
@@ -164,7 +165,8 @@ fn pools(all: BTreeMap<PlaceKey, Counters>, steps: &Steps, limits: &Limits) -> V
     fullest.into_iter().take(PLACES).map(pool).collect()
 }
 
-fn drops(batches: &[RecordBatch], steps: &Steps, limits: &Limits) -> Vec<Drops> {
+/// The series that lost most, and how many are left.
+fn drops(batches: &[RecordBatch], steps: &Steps, limits: &Limits) -> (Vec<Drops>, usize) {
     let mut all: BTreeMap<_, BTreeMap<usize, (i64, i64)>> = BTreeMap::new();
     for batch in batches {
         let (node, port) = (small(batch, "node_id"), small(batch, "ifid"));
@@ -195,8 +197,9 @@ fn drops(batches: &[RecordBatch], steps: &Steps, limits: &Limits) -> Vec<Drops> 
         .collect();
     // A stable sort: those that lost as much stay in the order of their places.
     series.sort_by_key(|d| Reverse(d.packets.iter().sum::<i64>()));
+    let left = series.len().saturating_sub(DROP_SERIES);
     series.truncate(DROP_SERIES);
-    series
+    (series, left)
 }
 
 fn pauses(
