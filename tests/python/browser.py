@@ -86,6 +86,12 @@ class Browser:
         )
         self.settle()
 
+    def click(self, selector):
+        """A real click, in the middle of the screen: the bar on top covers nothing there."""
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})", selector)
+        self.find(selector).click()
+        self.settle()
+
     def hover(self, selector):
         """Moves the pointer to the middle of an element; the text of the tooltip by name."""
         box = self.run(

@@ -151,11 +151,11 @@ def test_filters_leave_the_rows_that_hold(page, incast):
     assert reason in infeasible["reason"].to_list()
     page.choose("#table-status", "excluded")
     assert page.text("#table-count") == "2"
-    page.find("#table-clear").click()
+    page.click("#table-clear")
     job = planned.drop_nulls("drops")["job_id"].cast(pl.String)[3]
     page.find("#table-words").send_keys(job)
     assert page.text("#table-count") == "1"
-    page.find("#table-clear").click()
+    page.click("#table-clear")
     axis = page.run("return [...document.querySelectorAll('#points .field')].find((f) => f.textContent.startsWith('HeadRoomPerPortLimit')).querySelector('select').id")
     page.choose(f"#{axis}", 1)
     assert set(column(page, "axis HeadRoomPerPortLimit")) == {"8KB"}
@@ -168,11 +168,11 @@ def test_a_click_sorts_and_a_row_tells_all(page, incast):
     without = rows.height - len(drops)
     # The worst first, to begin with.
     assert column(page, "drops")[: len(drops)] == [thousands(n) for n in reversed(drops)]
-    page.find('#table th[data-key="drops"] button').click()
+    page.click('#table th[data-key="drops"] button')
     assert page.find('#table th[data-key="drops"]').get_attribute("aria-sort") == "ascending"
     assert column(page, "drops") == [thousands(n) for n in drops] + ["–"] * without
-    page.find('#table th[data-key="drops"] button').click()
-    page.find("#table tr[data-point]").click()
+    page.click('#table th[data-key="drops"] button')
+    page.click("#table tr[data-point]")
     worst = rows.sort("drops", descending=True, nulls_last=True).row(0, named=True)
     detail = page.text("#detail")
     same = rows.filter(pl.col("drops") == worst["drops"])["job_id"].cast(pl.String).to_list()
@@ -225,7 +225,7 @@ def test_a_job_over_time_has_its_thresholds(page, incast):
 def test_findings_lead_to_their_points(page):
     found = page.run("return [...document.querySelectorAll('.card')].map((c) => c.dataset.finding)")
     assert {"headroom_too_small", "infeasible"} <= set(found)
-    page.find('.card[data-finding="infeasible"] button').click()
+    page.click('.card[data-finding="infeasible"] button')
     assert set(column(page, "status")) == {"infeasible"}
     assert page.text("#table-count") == re.match(r"\d+", page.text('.card[data-finding="infeasible"] .count')).group()
 
