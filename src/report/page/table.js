@@ -13,12 +13,12 @@ function tableColumns() {
     key: "axis " + axis.name, head: axis.name, axis, right: axis.numbers.some((n) => n !== null),
     text: (point) => textOf(axis, point), number: (point) => axis.codes[point],
   });
+  // Drops stand first: on a phone no more fits.
+  if (dropsColumn) list.push(figureColumn(dropsColumn));
   free.forEach((axis) => list.push(ofAxis(axis)));
-  const always = ["drops"];
   const chosen = ["drops_without_pause", "pause_time_fraction", "peak_headroom_bytes", "peak_ingress_bytes", "peak_egress_bytes", "goodput_bps",
     "fct_p50_ps", "fct_p99_ps", "ecn_marks", "trims", "retransmitted_packets", "timeouts", "stuck_pauses"];
-  const differs = (name) => byName.has(name) && (always.includes(name) || happened(name));
-  const names = always.concat(reasons.map((column) => column.name), chosen).filter(differs);
+  const names = reasons.map((column) => column.name).concat(chosen).filter(happened);
   // All drops of one reason: that column would say the same again.
   const single = reasons.filter((column) => happened(column.name)).length === 1;
   names.filter((name) => !(single && reasons.some((column) => column.name === name))).forEach((name) => list.push(figureColumn(byName.get(name))));
