@@ -116,8 +116,7 @@ impl JobColumns {
         let ids = texts(batch, "job_id");
         let ids: Vec<Option<JobId>> =
             (0..batch.num_rows()).map(|row| parse_id(&ids(row)?)).collect();
-        for row in 0..batch.num_rows() {
-            let Some(id) = ids[row] else { continue };
+        for &id in ids.iter().flatten() {
             self.places.insert(id, self.id.len());
             self.id.push(id);
         }

@@ -4,9 +4,12 @@ import re
 
 import browser
 import debian
+import matplotlib.image
+import numpy as np
+import pictures
 import polars as pl
 import pytest
-from conftest import SWEEPS, poolsweep
+from conftest import ROOT, SWEEPS, poolsweep
 
 STEP_NS = 100
 # Four packets a job, with pauses at the lowest Xoff.
@@ -320,3 +323,20 @@ def test_a_plan_that_never_ran_has_a_page(chromium, tmp_path):
     assert "Nothing ran yet" in chromium.text("#findings")
     assert set(column(chromium, "status")) == {"outstanding"}
     assert chromium.errors() == []
+
+
+def test_the_pictures_in_the_readme_are_of_this_page(chromium, tmp_path):
+    readme = (ROOT / "README.md").read_text()
+    for commands, _, _ in pictures.PAGES.values():
+        assert all(f"\n{command}" in readme for command in commands)
+    made = tmp_path / "made"
+    made.mkdir()
+    lab = tmp_path / "lab"
+    lab.mkdir()
+    pictures.take_pages(chromium, pictures.lab(lab), made)
+    for name in pictures.PAGES:
+        new, shown = (matplotlib.image.imread(at / name) for at in (made, pictures.FOLDER))
+        # Another browser's letters are a little wider or narrower.
+        assert np.abs(np.subtract(new.shape, shown.shape)).max() <= 40, f"{name}: pictures.py makes it again"
+        height, width = np.minimum(new.shape, shown.shape)[:2]
+        assert np.abs(new[:height, :width] - shown[:height, :width]).mean() < 0.06, f"{name} differs: pictures.py makes it again"
