@@ -263,6 +263,14 @@ def test_every_control_has_a_name(page):
     assert nameless == []
 
 
+def test_a_control_keeps_the_focus(page):
+    for control, value in (("heat-figure", "dropped_bytes"), ("heat-take", "mean"), ("time-place", 1), ("table-status", "ok")):
+        page.run("document.getElementById(arguments[0]).focus()", control)
+        page.choose(f"#{control}", value)
+        assert page.run("return document.activeElement.id") == control
+        assert page.run("return document.activeElement.value") == str(value)
+
+
 def test_it_prints(page, incast):
     pdf = page.pdf()
     assert pdf.startswith(b"%PDF-") and len(pdf) > 20_000

@@ -41,6 +41,14 @@ function choice(id, options, chosen, change) {
   return el("select", { id, onchange: (event) => change(event.target.value) }, all);
 }
 
+// Replaces the controls of a part; the one that has the focus keeps it.
+function replaceControls(place, controls) {
+  const focused = document.activeElement && place.contains(document.activeElement) ? document.activeElement.id : "";
+  place.replaceChildren(...controls.flat(2).filter(Boolean));
+  const again = focused && document.getElementById(focused);
+  if (again) again.focus({ preventScroll: true });
+}
+
 const tip = document.getElementById("tip");
 
 function showTip(x, y, ...children) {

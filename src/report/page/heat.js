@@ -73,7 +73,7 @@ function heatControls() {
   const again = () => { heatControls(); renderHeat(heat.plot.clientWidth); };
   const others = free.filter((axis) => axis !== heat.x && axis !== heat.y);
   [...heat.only.keys()].filter((axis) => !others.includes(axis)).forEach((axis) => heat.only.delete(axis));
-  heat.controls.replaceChildren(...[
+  replaceControls(heat.controls, [
     field("figure", choice("heat-figure", figuresAll.map((figure) => [figure.name, figure.label]), heat.figure.name, (name) => {
       heat.figure = byName.get(name);
       heat.log = wantsLog();
@@ -89,7 +89,7 @@ function heatControls() {
       again();
     }))),
     field("shades by powers of ten", el("input", { type: "checkbox", id: "heat-log", checked: heat.log, onchange: (event) => { heat.log = event.target.checked; again(); } }), "check"),
-  ].flat());
+  ]);
 }
 
 // Neighbouring values go together where there are too many to show.

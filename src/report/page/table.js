@@ -66,7 +66,7 @@ function tableControls() {
   const again = () => refilter();
   const words = el("input", { type: "search", id: "table-words", placeholder: "job id, value, reason …", value: table.words, oninput: (event) => { table.words = event.target.value; again(); } });
   const present = STATUSES.filter((status) => statuses.has(status));
-  table.controls.replaceChildren(...[
+  replaceControls(table.controls, [
     field("find", words, "wide"),
     present.length > 1 && field("status", choice("table-status", [["", "all"]].concat(present.map((status) => [status, status + " (" + thousands(statuses.get(status)) + ")"])), table.status, (value) => { table.status = value; again(); })),
     free.map((axis) => field(axis.name, choice("table-only-" + axis.name, [["", "all"]].concat(axis.values.map((value, code) => [code, value])), table.only.has(axis) ? table.only.get(axis) : "", (code) => {
@@ -76,7 +76,7 @@ function tableControls() {
     }))),
     columnsMenu(),
     el("button", { type: "button", id: "table-clear", onclick: clearTable }, "Show all"),
-  ].flat().filter(Boolean));
+  ]);
 }
 
 function columnsMenu() {

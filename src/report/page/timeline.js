@@ -65,10 +65,10 @@ function renderTime() {
     { group: "ports", options: views.map(option).filter((_, index) => views[index].place) },
     { group: "pools", options: views.map(option).filter((_, index) => views[index].pool) },
   ].filter((group) => group.options.length);
-  time.controls.replaceChildren(...[
+  replaceControls(time.controls, [
     field("job", choice("time-job", content.timelines.map((one, index) => [index, jobName(one.job) + drops(one)]), time.job, (value) => { Object.assign(time, { job: Number(value), place: 0 }); renderTime(); }), "wide"),
     views.length > 0 && field("port and pool", choice("time-place", groups, time.place, (value) => { time.place = Number(value); renderTime(); }), "wide"),
-  ].filter(Boolean));
+  ]);
   const { steps } = job;
   const notes = ["Intervals of " + short(steps.interval, "ps") + (steps.together > 1
     ? ", " + steps.together + " of them put together to one step: the least of their minima, the largest of their maxima." : ".")];
