@@ -23,6 +23,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/drops.js"),
     include_str!("page/heat.js"),
     include_str!("page/table.js"),
+    include_str!("page/charts.js"),
     include_str!("page/timeline.js"),
     include_str!("page/main.js"),
     "}());\n"

@@ -25,7 +25,10 @@ def install(packages, programs):
         done = subprocess.run(
             # Somebody else's apt-get is waited for.
             ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=120", *arguments],
-            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
         )
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip().splitlines()[-1:]

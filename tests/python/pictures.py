@@ -21,10 +21,18 @@ TERMINALS = {
 }
 # What is on a page, by picture: the commands that make it, the page, the element.
 PAGES = {
-    "report-map.png": (["poolsweep run sweeps/pools.yaml", "poolsweep report out/pools"], "out/pools/report.html", "#map"),
+    "report-map.png": (
+        ["poolsweep run sweeps/pools.yaml", "poolsweep report out/pools"],
+        "out/pools/report.html",
+        "#map",
+    ),
     "report-time.png": (
-        ["poolsweep run sweeps/headroom.yaml --set record.interval=500ns --out out/fine", f"poolsweep report out/fine --job {JOB}"],
-        "out/fine/report.html", "#time",
+        [
+            "poolsweep run sweeps/headroom.yaml --set record.interval=500ns --out out/fine",
+            f"poolsweep report out/fine --job {JOB}",
+        ],
+        "out/fine/report.html",
+        "#time",
     ),
 }
 # Lines of a terminal's picture; more are counted.
@@ -52,15 +60,17 @@ def terminal(command, output):
             f'<text{kind} x="{x:.1f}" y="{y}" textLength="{len(text) * LETTER:.1f}" lengthAdjust="spacingAndGlyphs"'
             f' xml:space="preserve">{html.escape(text, quote=False)}</text>'
         )
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
-        "<style>text { font: 12px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #dce3ec }"
-        " .said { fill: #8fc1f7 }</style>",
-        f'<rect width="{width}" height="{height}" rx="8" fill="#151c25"/>',
-        *rows,
-        "</svg>",
-        "",
-    ])
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
+            "<style>text { font: 12px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #dce3ec }"
+            " .said { fill: #8fc1f7 }</style>",
+            f'<rect width="{width}" height="{height}" rx="8" fill="#151c25"/>',
+            *rows,
+            "</svg>",
+            "",
+        ]
+    )
 
 
 def run(command, folder):

@@ -79,7 +79,8 @@ def cells(page):
 def column(page, key):
     """The cells of a column of the table that are in the document."""
     place = page.run(
-        "return [...document.querySelectorAll('#table th')].findIndex((h) => h.dataset.key === arguments[0]) + 1", key
+        "return [...document.querySelectorAll('#table th')].findIndex((h) => h.dataset.key === arguments[0]) + 1",
+        key,
     )
     assert place > 0, key
     return page.texts(f"#table tr[data-point] td:nth-child({place})")
@@ -88,7 +89,10 @@ def column(page, key):
 def test_it_loads_without_errors_and_asks_for_nothing(page, incast):
     assert page.errors() == []
     asked = page.requests()
-    assert asked == [(incast / "report.html").as_uri()] or set(asked) == {(incast / "report.html").as_uri(), "data:,"}
+    assert asked == [(incast / "report.html").as_uri()] or set(asked) == {
+        (incast / "report.html").as_uri(),
+        "data:,",
+    }
     assert page.run("return document.title") == "report"
     assert page.text(".lead") == "What does an incast do to a port, 100 ns by 100 ns?"
     rows = data(incast)
@@ -101,7 +105,12 @@ def test_it_loads_without_errors_and_asks_for_nothing(page, incast):
 
 def test_the_heat_map_shows_what_was_chosen(page, incast):
     rows = data(incast).drop_nulls("drops")
-    page.choose("#heat-x", page.run("return [...document.querySelectorAll('#heat-x option')].find((o) => o.textContent === 'HeadRoomPerPortLimit').value"))
+    page.choose(
+        "#heat-x",
+        page.run(
+            "return [...document.querySelectorAll('#heat-x option')].find((o) => o.textContent === 'HeadRoomPerPortLimit').value"
+        ),
+    )
     before = cells(page)
     assert len(before) == 5 * 3
     assert str(rows["drops"].max()) in before
@@ -111,15 +120,33 @@ def test_the_heat_map_shows_what_was_chosen(page, incast):
     page.choose("#heat-y", -1)
     assert len(cells(page)) == 5
     page.choose("#heat-take", "max")
-    expected = rows.group_by("HeadRoomPerPortLimit").agg(pl.col("drops").max()).sort("HeadRoomPerPortLimit")["drops"].to_list()
+    expected = (
+        rows.group_by("HeadRoomPerPortLimit")
+        .agg(pl.col("drops").max())
+        .sort("HeadRoomPerPortLimit")["drops"]
+        .to_list()
+    )
     # The largest headroom does not fit the buffer: no job ran, so there is no value.
     assert cells(page) == [*map(str, expected), None]
     page.choose("#heat-figure", "peak_headroom_bytes")
-    expected = rows.group_by("HeadRoomPerPortLimit").agg(pl.col("peak_headroom_bytes").max()).sort("HeadRoomPerPortLimit")["peak_headroom_bytes"].to_list()
+    expected = (
+        rows.group_by("HeadRoomPerPortLimit")
+        .agg(pl.col("peak_headroom_bytes").max())
+        .sort("HeadRoomPerPortLimit")["peak_headroom_bytes"]
+        .to_list()
+    )
     assert cells(page) == [*map(str, expected), None]
-    xoff = page.run("return [...document.querySelectorAll('#map .field')].find((f) => f.textContent.startsWith('StaticPoolXoffThreshold')).querySelector('select').id")
+    xoff = page.run(
+        "return [...document.querySelectorAll('#map .field')].find((f) => f.textContent.startsWith('StaticPoolXoffThreshold')).querySelector('select').id"
+    )
     page.choose(f"#{xoff}", 0)
-    expected = rows.filter(pl.col("StaticPoolXoffThreshold") == 40_000).group_by("HeadRoomPerPortLimit").agg(pl.col("peak_headroom_bytes").max()).sort("HeadRoomPerPortLimit")["peak_headroom_bytes"].to_list()
+    expected = (
+        rows.filter(pl.col("StaticPoolXoffThreshold") == 40_000)
+        .group_by("HeadRoomPerPortLimit")
+        .agg(pl.col("peak_headroom_bytes").max())
+        .sort("HeadRoomPerPortLimit")["peak_headroom_bytes"]
+        .to_list()
+    )
     assert cells(page) == [*map(str, expected), None]
     assert "at StaticPoolXoffThreshold = 40KB" in page.text("#heat-caption")
 
@@ -139,7 +166,9 @@ def test_a_cell_says_its_exact_value_and_leads_to_its_points(page, incast):
     page.run("document.getElementById('heat-svg').focus()")
     page.find("#heat-svg").send_keys("\ue014")
     assert "dropped" in page.text("#heat-readout")
-    page.run(f"document.querySelector('#heat-plot [data-cell=\"{at}\"]').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    page.run(
+        f"document.querySelector('#heat-plot [data-cell=\"{at}\"]').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+    )
     assert page.text("#table-count") == "2"
 
 
@@ -159,10 +188,14 @@ def test_filters_leave_the_rows_that_hold(page, incast):
     page.find("#table-words").send_keys(job)
     assert page.text("#table-count") == "1"
     page.click("#table-clear")
-    axis = page.run("return [...document.querySelectorAll('#points .field')].find((f) => f.textContent.startsWith('HeadRoomPerPortLimit')).querySelector('select').id")
+    axis = page.run(
+        "return [...document.querySelectorAll('#points .field')].find((f) => f.textContent.startsWith('HeadRoomPerPortLimit')).querySelector('select').id"
+    )
     page.choose(f"#{axis}", 1)
     assert set(column(page, "axis HeadRoomPerPortLimit")) == {"8KB"}
-    assert page.text("#table-count") == str(planned.filter(pl.col("HeadRoomPerPortLimit") == 8_000).height)
+    assert page.text("#table-count") == str(
+        planned.filter(pl.col("HeadRoomPerPortLimit") == 8_000).height
+    )
 
 
 def test_a_click_sorts_and_a_row_tells_all(page, incast):
@@ -180,7 +213,11 @@ def test_a_click_sorts_and_a_row_tells_all(page, incast):
     detail = page.text("#detail")
     same = rows.filter(pl.col("drops") == worst["drops"])["job_id"].cast(pl.String).to_list()
     (job,) = [job for job in same if job in detail]
-    shown = dict(page.run("return [...document.querySelectorAll('#detail dl div')].map((d) => [d.children[0].textContent, d.children[1].textContent])"))
+    shown = dict(
+        page.run(
+            "return [...document.querySelectorAll('#detail dl div')].map((d) => [d.children[0].textContent, d.children[1].textContent])"
+        )
+    )
     row = rows.filter(pl.col("job_id").cast(pl.String) == job).row(0, named=True)
     assert shown["drops"] == thousands(row["drops"])
     assert shown["peak egress"].startswith(f"{thousands(row['peak_egress_bytes'])} B")
@@ -194,15 +231,23 @@ def test_a_job_over_time_has_its_thresholds(page, incast):
         "return [...document.querySelectorAll('#time-charts svg[data-counter=ingressUsage] line[data-threshold]')]"
         ".map((l) => [l.dataset.threshold, Number(l.dataset.bytes)])"
     )
-    assert lines == [["Xoff", worst["StaticPoolXoffThreshold"]], ["Xon", worst["StaticPoolXoffThreshold"] // 2]]
+    assert lines == [
+        ["Xoff", worst["StaticPoolXoffThreshold"]],
+        ["Xon", worst["StaticPoolXoffThreshold"] // 2],
+    ]
     # What the pointer reads off is what the table holds there.
     buffers = pl.scan_parquet(incast / "port_buffers" / "*.parquet")
     name = page.run("return document.querySelector('#time-place option:checked').textContent")
-    switch, port, pool = map(int, re.match(r"switch (\d+) port (\d+) \(\w+\), pool (\d+)", name).groups())
+    switch, port, pool = map(
+        int, re.match(r"switch (\d+) port (\d+) \(\w+\), pool (\d+)", name).groups()
+    )
     job = page.run("return document.querySelector('#time .caption code').textContent")
     here = buffers.filter(
-        pl.col("job_id").cast(pl.String) == job, pl.col("node_id") == switch, pl.col("ifid") == port,
-        pl.col("pool_num") == pool, pl.col("buff_id").cast(pl.String) == "ingressUsage",
+        pl.col("job_id").cast(pl.String) == job,
+        pl.col("node_id") == switch,
+        pl.col("ifid") == port,
+        pl.col("pool_num") == pool,
+        pl.col("buff_id").cast(pl.String) == "ingressUsage",
     ).collect()
     box = page.run(
         "document.getElementById('time-charts').scrollIntoView({block: 'center', behavior: 'instant'});"
@@ -211,14 +256,18 @@ def test_a_job_over_time_has_its_thresholds(page, incast):
     )
     told = page.point_at(*box)
     shown = int(re.match(r"([\d,]+) B", told["ingressUsage max"]).group(1).replace(",", ""))
-    start, end = (float(re.match(r"[\d.]+", part).group()) * 1000 for part in told["from, to"].split(", "))
+    start, end = (
+        float(re.match(r"[\d.]+", part).group()) * 1000 for part in told["from, to"].split(", ")
+    )
     steps = here.filter(pl.col("sim_time_ps") > start * 1000, pl.col("sim_time_ps") <= end * 1000)
     assert end - start == pytest.approx(3 * STEP_NS)
     assert shown == steps["ivl_max_bytes"].max()
     # Another place, another chart.
     before = page.run("return document.querySelector('#time-charts .mean').getAttribute('d')")
     page.choose("#time-place", 3)
-    assert page.run("return document.querySelector('#time-charts .mean').getAttribute('d')") != before
+    assert (
+        page.run("return document.querySelector('#time-charts .mean').getAttribute('d')") != before
+    )
     # The whole pool, from switch_buffers.
     pools = page.texts('#time-place optgroup[label="pools"] option')
     assert any("pool 1" in name for name in pools)
@@ -230,14 +279,19 @@ def test_findings_lead_to_their_points(page):
     assert {"headroom_too_small", "infeasible"} <= set(found)
     page.click('.card[data-finding="infeasible"] button')
     assert set(column(page, "status")) == {"infeasible"}
-    assert page.text("#table-count") == re.match(r"\d+", page.text('.card[data-finding="infeasible"] .count')).group()
+    assert (
+        page.text("#table-count")
+        == re.match(r"\d+", page.text('.card[data-finding="infeasible"] .count')).group()
+    )
 
 
 def test_drops_by_reason_add_up(page, incast):
     rows = data(incast).drop_nulls("drops")
     total = rows["drops"].sum()
     assert page.text("#drops .caption").startswith(f"{thousands(total)} packets")
-    bars = page.run("return [...document.querySelectorAll('#drops rect[data-packets]')].map((r) => Number(r.dataset.packets))")
+    bars = page.run(
+        "return [...document.querySelectorAll('#drops rect[data-packets]')].map((r) => Number(r.dataset.packets))"
+    )
     assert sum(bars) == total
     told = page.hover("#drops rect[data-packets]")
     assert told["ingress headroom"] == f"{thousands(bars[0])} packets"
@@ -264,7 +318,12 @@ def test_every_control_has_a_name(page):
 
 
 def test_a_control_keeps_the_focus(page):
-    for control, value in (("heat-figure", "dropped_bytes"), ("heat-take", "mean"), ("time-place", 1), ("table-status", "ok")):
+    for control, value in (
+        ("heat-figure", "dropped_bytes"),
+        ("heat-take", "mean"),
+        ("time-place", 1),
+        ("table-status", "ok"),
+    ):
         page.run("document.getElementById(arguments[0]).focus()", control)
         page.choose(f"#{control}", value)
         assert page.run("return document.activeElement.id") == control
@@ -311,13 +370,23 @@ def test_ten_thousand_jobs_stay_quick(chromium, tmp_path):
     assert took < 2 * TEN_THOUSAND_FILTER_MS
     chromium.run("document.getElementById('table').scrollTop = 1e9")
     chromium.settle()
-    last = chromium.run("return Number([...document.querySelectorAll('#table tr[data-point]')].pop().dataset.point)")
+    last = chromium.run(
+        "return Number([...document.querySelectorAll('#table tr[data-point]')].pop().dataset.point)"
+    )
     assert last > 0
     assert "no value" not in chromium.text("#table")
 
 
 def test_without_rows_over_time_the_page_says_what_to_record(chromium, tmp_path):
-    poolsweep("run", "--quiet", SWEEPS / "report.yaml", "--out", tmp_path / "data", "--set", "record.tables=[jobs]")
+    poolsweep(
+        "run",
+        "--quiet",
+        SWEEPS / "report.yaml",
+        "--out",
+        tmp_path / "data",
+        "--set",
+        "record.tables=[jobs]",
+    )
     poolsweep("report", tmp_path / "data")
     chromium.open(tmp_path / "data" / "report.html")
     assert "record: {tables: [jobs, port_buffers" in chromium.text("#time")
@@ -345,6 +414,10 @@ def test_the_pictures_in_the_readme_are_of_this_page(chromium, tmp_path):
     for name in pictures.PAGES:
         new, shown = (matplotlib.image.imread(at / name) for at in (made, pictures.FOLDER))
         # Another browser's letters are a little wider or narrower.
-        assert np.abs(np.subtract(new.shape, shown.shape)).max() <= 40, f"{name}: pictures.py makes it again"
+        assert np.abs(np.subtract(new.shape, shown.shape)).max() <= 40, (
+            f"{name}: pictures.py makes it again"
+        )
         height, width = np.minimum(new.shape, shown.shape)[:2]
-        assert np.abs(new[:height, :width] - shown[:height, :width]).mean() < 0.06, f"{name} differs: pictures.py makes it again"
+        assert np.abs(new[:height, :width] - shown[:height, :width]).mean() < 0.06, (
+            f"{name} differs: pictures.py makes it again"
+        )

@@ -31,19 +31,29 @@ function bodyOf(section) {
 
 // A labelled control.
 function field(label, control, kind) {
-  return el("label", { class: "field" + (kind ? " " + kind : "") }, kind === "check" ? [control, label] : [label, control]);
+  return el(
+    "label",
+    { class: "field" + (kind ? " " + kind : "") },
+    kind === "check" ? [control, label] : [label, control],
+  );
 }
 
 // A select; options are [value, text] or {group, options}.
 function choice(id, options, chosen, change) {
-  const option = ([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text);
-  const all = options.map((o) => (o.group ? el("optgroup", { label: o.group }, o.options.map(option)) : option(o)));
+  const option = ([value, text]) =>
+    el("option", { value, selected: String(value) === String(chosen) }, text);
+  const all = options.map((o) =>
+    o.group ? el("optgroup", { label: o.group }, o.options.map(option)) : option(o),
+  );
   return el("select", { id, onchange: (event) => change(event.target.value) }, all);
 }
 
 // Replaces the controls of a part; the one that has the focus keeps it.
 function replaceControls(place, controls) {
-  const focused = document.activeElement && place.contains(document.activeElement) ? document.activeElement.id : "";
+  const focused =
+    document.activeElement && place.contains(document.activeElement)
+      ? document.activeElement.id
+      : "";
   place.replaceChildren(...controls.flat(2).filter(Boolean));
   const again = focused && document.getElementById(focused);
   if (again) again.focus({ preventScroll: true });
@@ -52,7 +62,9 @@ function replaceControls(place, controls) {
 const tip = document.getElementById("tip");
 
 function showTip(x, y, ...children) {
-  tip.replaceChildren(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false));
+  tip.replaceChildren(
+    ...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false),
+  );
   tip.hidden = false;
   const box = tip.getBoundingClientRect();
   const room = document.documentElement.clientWidth;
@@ -69,7 +81,15 @@ function hideTip() {
 }
 
 function rowsOfTip(pairs) {
-  return el("table", {}, el("tbody", {}, pairs.map(([name, value]) => el("tr", {}, el("td", {}, name), el("td", {}, value)))));
+  return el(
+    "table",
+    {},
+    el(
+      "tbody",
+      {},
+      pairs.map(([name, value]) => el("tr", {}, el("td", {}, name), el("td", {}, value))),
+    ),
+  );
 }
 
 // Width of what is drawn on paper, px.
@@ -79,7 +99,9 @@ const PAPER = 700;
 function onWidth(node, redraw) {
   let last = 0;
   window.addEventListener("beforeprint", () => redraw(PAPER));
-  window.addEventListener("afterprint", () => { if (last > 0) redraw(last); });
+  window.addEventListener("afterprint", () => {
+    if (last > 0) redraw(last);
+  });
   new ResizeObserver(() => {
     const width = Math.floor(node.clientWidth);
     if (width === last || width === 0) return;
@@ -92,7 +114,8 @@ const ruler = document.createElement("canvas").getContext("2d");
 
 // Width of a text in a chart, px.
 function widthOf(text, size) {
-  ruler.font = (size || 12) + "px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif";
+  ruler.font =
+    (size || 12) + "px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif";
   return ruler.measureText(text).width;
 }
 

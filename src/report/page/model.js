@@ -11,10 +11,15 @@ const varying = axes.filter((axis) => axis.values.length > 1);
 const free = varying.filter((axis) => axis.kind !== "derived");
 
 const anyLoss = {
-  name: "lossy", unit: "1", label: "share of jobs that lost packets", made: true,
+  name: "lossy",
+  unit: "1",
+  label: "share of jobs that lost packets",
+  made: true,
   description: "1 if the job dropped anything, else 0; the mean is the share",
 };
-const columns = jobs.columns.map((column) => Object.assign(column, { label: plainName(column.name).replace(/ (ps|bytes|bps)$/, "") }));
+const columns = jobs.columns.map((column) =>
+  Object.assign(column, { label: plainName(column.name).replace(/ (ps|bytes|bps)$/, "") }),
+);
 const byName = new Map(columns.map((column) => [column.name, column]));
 const dropsColumn = byName.get("drops");
 if (dropsColumn) {
@@ -30,14 +35,29 @@ function happened(name) {
 
 // Figures in the order in which they are looked at.
 const FIRST = [
-  "drops", "lossy", "dropped_bytes", "pause_time_fraction", "peak_headroom_bytes", "peak_ingress_bytes", "peak_egress_bytes",
-  "throughput_bps", "goodput_bps", "fct_p50_ps", "fct_p99_ps", "fct_max_ps", "ecn_marks", "trims", "pause_frames",
+  "drops",
+  "lossy",
+  "dropped_bytes",
+  "pause_time_fraction",
+  "peak_headroom_bytes",
+  "peak_ingress_bytes",
+  "peak_egress_bytes",
+  "throughput_bps",
+  "goodput_bps",
+  "fct_p50_ps",
+  "fct_p99_ps",
+  "fct_max_ps",
+  "ecn_marks",
+  "trims",
+  "pause_frames",
 ];
-const figuresAll = FIRST.map((name) => byName.get(name)).filter(Boolean)
+const figuresAll = FIRST.map((name) => byName.get(name))
+  .filter(Boolean)
   .concat(columns.filter((column) => !FIRST.includes(column.name)));
 
 const jobStatus = (job) => jobs.status.words[jobs.status.codes[job]];
-const jobReason = (job) => (jobs.reason.codes[job] === null ? null : jobs.reason.words[jobs.reason.codes[job]]);
+const jobReason = (job) =>
+  jobs.reason.codes[job] === null ? null : jobs.reason.words[jobs.reason.codes[job]];
 
 function statusOf(point) {
   const job = points.job[point];
@@ -64,10 +84,16 @@ function textOf(axis, point) {
 // One line naming a point by what varies.
 function nameOf(point, without) {
   // What is derived follows from the rest, if there is any.
-  const parts = (free.length ? free : varying).filter((axis) => axis !== without).map((axis) => {
-    const text = textOf(axis, point);
-    return axis.kind === "scenario" ? text : axis.kind === "repetition" ? "repetition " + text : axis.name + "=" + text;
-  });
+  const parts = (free.length ? free : varying)
+    .filter((axis) => axis !== without)
+    .map((axis) => {
+      const text = textOf(axis, point);
+      return axis.kind === "scenario"
+        ? text
+        : axis.kind === "repetition"
+          ? "repetition " + text
+          : axis.name + "=" + text;
+    });
   return parts.length ? parts.join(", ") : "the only point";
 }
 
