@@ -2,12 +2,13 @@
 //!
 //! A sweep file goes in, independent deterministic simulations of a switch's shared buffer run on
 //! every core, and a Parquet dataset comes out. The rooms, from the bottom up: [`units`],
-//! [`scenario`], [`sim`], [`sweep`], [`record`], [`sizing`], [`run`], [`interop`], [`cli`]; a room
+//! [`scenario`], [`sim`], [`sweep`], [`record`], [`sizing`], [`run`], [`interop`], [`report`], [`cli`]; a room
 //! uses only rooms below it.
 
 pub mod cli;
 pub mod interop;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod sim;

@@ -20,6 +20,7 @@ mod k8s;
 mod location;
 mod merge;
 mod plan;
+mod report;
 mod repro;
 mod results;
 mod retry;
@@ -32,12 +33,12 @@ mod slurm;
 mod status;
 mod summary;
 mod sweep_file;
-mod text;
 mod verify;
 mod watch;
 
 pub use exit::{Exit, Failure};
 
+use crate::report::text;
 use clap::{Parser, Subcommand};
 use std::io::{self, Write};
 
@@ -80,6 +81,8 @@ enum Command {
     Compact(compact::CompactArgs),
     /// Explain what a dataset found, or why one of its jobs lost packets
     Explain(explain::ExplainArgs),
+    /// Write a dataset as one HTML page that needs no network
+    Report(report::ReportArgs),
     /// Compare two datasets: which jobs differ in which columns
     Compare(compare::CompareArgs),
     /// Find the smallest or largest value of a setting that keeps a condition
@@ -140,6 +143,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Merge(args) => merge::run(args, out),
         Command::Compact(args) => compact::run(args, out),
         Command::Explain(args) => explain::run(args, out),
+        Command::Report(args) => report::run(args, out),
         Command::Compare(args) => compare::run(args, out),
         Command::Search(args) => search::run(args, out),
         Command::Frontier(args) => frontier::run(args, out),

@@ -187,6 +187,16 @@ pub(super) fn write_whole(fs: &Arc<dyn Fs>, target: &Path, bytes: &[u8]) -> Resu
     file.publish()
 }
 
+/// Writes a file atomically, in place of one that has its name: a reader sees the old one or the whole
+/// new one.
+///
+/// # Errors
+///
+/// What the operating system refuses.
+pub fn write_file(target: &Path, bytes: &[u8]) -> Result<()> {
+    write_whole(&(Arc::new(RealFs) as Arc<dyn Fs>), target, bytes)
+}
+
 /// Removes the temporary files of a folder whose owners are known dead: they ran on this host, in
 /// this process namespace, and their process id is free. Any doubt leaves the file alone.
 pub(super) fn remove_orphans(fs: &dyn Fs, dir: &Path) {

@@ -56,7 +56,7 @@ pub use dataset::{Dataset, Done};
 pub use differ::{ChangedPoint, ColumnDifference, Comparison, FirstDifference, RowsDifference};
 pub use error::RecordError;
 pub use export::Exported;
-pub use fs::{Fs, OutFile, RealFs};
+pub use fs::{Fs, OutFile, RealFs, write_file};
 pub use merge::{Merged, Taken, merge};
 pub use publish::Published;
 pub use read::{JobRow, TableReader};

@@ -23,10 +23,10 @@ VOLATILE = ["timings", "provenance"]
 TIMEOUT_S = 300
 
 
-def poolsweep(*arguments, code=0):
-    """Runs the command to its end, checks the exit code, returns (stdout, stderr)."""
+def poolsweep(*arguments, code=0, cwd=None):
+    """Runs the command to its end, there; checks the exit code, returns (stdout, stderr)."""
     done = subprocess.run(
-        [BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT_S
+        [BINARY, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S
     )
     assert done.returncode == code, f"exit code {done.returncode}:\n{done.stdout}{done.stderr}"
     return done.stdout, done.stderr

@@ -8,11 +8,12 @@ what they started, whatever happened.
 import getpass
 import os
 import re
-import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
+
+import debian
 
 PACKAGES = ["slurm-wlm", "munge"]
 PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "scontrol"]
@@ -53,33 +54,9 @@ PartitionName=sweep Nodes={host} Default=YES State=UP
 """
 
 
-class Unavailable(Exception):
-    """There is no Slurm here and none can be installed; why."""
-
-
 def install():
     """Installs Debian's packages if a program is missing; raises Unavailable if it cannot."""
-
-    def missing():
-        path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-        return [name for name in PROGRAMS if shutil.which(name, path=path) is None]
-
-    if not missing():
-        return
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise Unavailable(f"needs root and apt-get to install {' '.join(PACKAGES)}")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for arguments in (["update"], ["install", "-y", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(
-            # Somebody else's apt-get is waited for.
-            ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=120", *arguments],
-            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        )
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines()[-1:]
-            raise Unavailable(f"apt-get {arguments[0]} failed: {' '.join(said)}")
-    if missing():
-        raise Unavailable(f"the packages have no {' '.join(missing())}")
+    debian.install(PACKAGES, PROGRAMS)
 
 
 def free_port():

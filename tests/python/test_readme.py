@@ -2,8 +2,8 @@
 
 Every `console` block is run (`$ poolsweep …`), every `python` block too, and what the README shows
 below it has to be what is printed; a `yaml` block is a file, named in its first line. Blocks run in
-order, in one empty folder beside the shipped sweeps; pictures are those they save. When one differs
-the failure shows the new output: paste it.
+order, in one empty folder beside the shipped sweeps; pictures are those they save, and those of
+pictures.py. When one differs the failure shows the new output: paste it.
 """
 
 import os
@@ -14,12 +14,14 @@ import sys
 
 import matplotlib.image
 import numpy as np
+import pictures
 import pyarrow.parquet as pq
 import pytest
 from conftest import BINARY, RESULTS, ROOT, TIMEOUT_S, VOLATILE
 
 README = (ROOT / "README.md").read_text()
 PICTURES = ROOT / "analysis" / "pictures"
+SHOWN = re.findall(r"!\[.*\]\(analysis/pictures/(.*)\)", README)
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
@@ -72,13 +74,29 @@ def test_blocks_are_as_shown(folder):
             ran[kind] += 1
     assert printed is None, "a python block without its output"
     assert min(ran.values()) > 0, ran
-    pictures = re.findall(r"!\[.*\]\(analysis/pictures/(.*\.png)\)", README)
-    assert pictures
-    for name in pictures:
+    saved = [name for name in SHOWN if name not in {**pictures.TERMINALS, **pictures.PAGES}]
+    assert saved
+    for name in saved:
         # Made by a block, and shown as it came out but for a pixel's shade.
         made, shown = (matplotlib.image.imread(at / name) for at in (folder, PICTURES))
         assert made.shape == shown.shape, name
         assert np.abs(made - shown).mean() < 0.01, f"{name} differs: copy the new one"
+
+
+def test_pictures_of_a_terminal_are_what_it_shows(folder):
+    lab = folder / "lab"
+    lab.mkdir()
+    pictures.lab(lab)
+    for name, command in pictures.TERMINALS.items():
+        assert name in SHOWN and f"\n{command}\n" in README, name
+        made = pictures.terminal(command, pictures.run(command, lab))
+        assert made == (PICTURES / name).read_text(), f"{name} differs: pictures.py makes it again"
+
+
+def test_pictures_are_small_and_all_are_shown():
+    files = {path.name: path.stat().st_size for path in PICTURES.iterdir()}
+    assert set(files) == set(SHOWN)
+    assert max(files.values()) < 150_000, files
 
 
 def test_every_column_is_listed(small):

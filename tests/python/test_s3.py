@@ -4,6 +4,7 @@ The server is moto's, in a thread of the tests; it keeps its objects in memory a
 puts. Other processes reach it as they would any other.
 """
 
+import json
 import os
 import re
 import signal
@@ -160,6 +161,16 @@ def test_a_sweep_is_written_and_read_back(store, tmp_path, small):
             for where in ("up", "local")
         ]
         assert lines[0] == lines[1], table
+    contents = []
+    for dataset in (url, small):
+        page = tmp_path / "page.html"
+        poolsweep("report", dataset, "--out", page)
+        content = json.loads(re.search(r'id="content">(.*?)</script>', page.read_text()).group(1))
+        # Where it is and when it ran.
+        assert content.pop("head")["dataset"] == str(dataset)
+        assert len(content["timelines"]) > 0
+        contents.append(content)
+    assert contents[0] == contents[1]
     job = jobs.filter(pl.col("status") == "ok")["job_id"][0]
     out, _ = poolsweep("repro", job, "--data", url)
     assert re.search(r"^port_buffers +\d+ rows equal$", out, re.MULTILINE)

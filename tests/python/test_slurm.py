@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 
+import debian
 import pyarrow.parquet as pq
 import pytest
 import slurm_cluster
@@ -21,7 +22,7 @@ TABLES = ["points", "jobs", "port_buffers", "drops", "pfc"]
 def slurm(tmp_path):
     try:
         slurm_cluster.install()
-    except slurm_cluster.Unavailable as why:
+    except debian.Unavailable as why:
         pytest.skip(f"a real Slurm: {why}")
     with slurm_cluster.Slurm(tmp_path / "cluster") as running:
         yield running

@@ -1,17 +1,16 @@
 //! `explain`: what is found in a dataset, and why one job lost packets.
 //!
 //! Owns the reading of a dataset for findings, running a job again around its first drop, and the
-//! words. What a finding is and which setting to move, `sizing` says.
+//! page. The findings of a whole dataset, `report` makes; what a finding is and which setting to move, `sizing` says.
 
+mod find;
 mod job;
 mod page;
-mod points;
-mod whole;
-mod words;
 
 use super::exit::{Exit, Failure};
 use super::results::parse_id;
 use crate::record::Dataset;
+use crate::report::explain::{points, whole, words};
 use crate::sweep::plan::JobId;
 use clap::Args;
 use points::Points;
@@ -52,10 +51,10 @@ pub fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
             (page::dataset(&told, &args.data), page::dataset_json(&told))
         }
         (None, false) => {
-            let repetitions = points.find(&args.point)?;
+            let repetitions = find::find(&points, &args.point)?;
             let told = whole::explain(&dataset, points)?;
             let loss = told.loss_of(&repetitions);
-            let id = told.worth_telling(&repetitions, &args.data)?;
+            let id = find::worth_telling(&told, &repetitions, &args.data)?;
             let job = job::explain(&dataset, &told.points, id)?;
             let text = loss.as_ref().map(|loss| page::loss(loss) + "\n").unwrap_or_default();
             let mut json = page::job_json(&job);

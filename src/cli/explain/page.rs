@@ -60,32 +60,10 @@ fn finding(told: &Whole, found: &Found) -> String {
         text += &format!("  first: {reason}\n");
     }
     for axis in &found.axes {
-        text += &format!("  {}: {}\n", told.points.axes[axis.axis].name, runs(axis));
+        text += &format!("  {}: {}\n", told.points.axes[axis.axis].name, words::runs(axis));
     }
     text += &format!("  first job {}\n", told.jobs[found.jobs[0]].id);
     text
-}
-
-fn runs(axis: &AxisRuns) -> String {
-    if let [one] = &axis.runs[..] {
-        return if one.holds == one.of {
-            "everywhere".into()
-        } else {
-            "some at every value".into()
-        };
-    }
-    let say = |run: &Run| {
-        let at = match run.from == run.to {
-            true => run.from.clone(),
-            false => format!("{} to {}", run.from, run.to),
-        };
-        match run.holds {
-            0 => format!("none at {at}"),
-            n if n == run.of => format!("all at {at}"),
-            n => format!("{} of {} at {at}", thousands(n as i128), thousands(run.of as i128)),
-        }
-    };
-    axis.runs.iter().map(say).collect::<Vec<_>>().join(", ")
 }
 
 fn flips(told: &Whole) -> String {

@@ -5,6 +5,7 @@ mod errors;
 mod explain;
 mod faults;
 mod import;
+mod report;
 mod results;
 mod reuse;
 mod signals;

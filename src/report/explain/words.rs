@@ -1,8 +1,8 @@
 //! What findings, rules and settings are called in words.
 
-use super::super::text::{about_time, quantity};
+use crate::report::text::{about_time, quantity};
 use crate::sim::observe::DropReason;
-use crate::sizing::explain::{Advice, Because, FLAP_FRAMES, Finding, HOG_SHARE};
+use crate::sizing::explain::{Advice, AxisRuns, Because, FLAP_FRAMES, Finding, HOG_SHARE, Run};
 use crate::units::{BitRate, Ps, thousands};
 
 /// `58,000 B`.
@@ -62,6 +62,29 @@ pub fn finding(finding: Finding) -> String {
              and class in the held time of one pause (a kept pause takes 2); widen Xoff - Xon"
         ),
     }
+}
+
+/// Along which values of an axis a finding holds.
+pub fn runs(axis: &AxisRuns) -> String {
+    if let [one] = &axis.runs[..] {
+        return if one.holds == one.of {
+            "everywhere".into()
+        } else {
+            "some at every value".into()
+        };
+    }
+    let say = |run: &Run| {
+        let at = match run.from == run.to {
+            true => run.from.clone(),
+            false => format!("{} to {}", run.from, run.to),
+        };
+        match run.holds {
+            0 => format!("none at {at}"),
+            n if n == run.of => format!("all at {at}"),
+            n => format!("{} of {} at {at}", thousands(n as i128), thousands(run.of as i128)),
+        }
+    };
+    axis.runs.iter().map(say).collect::<Vec<_>>().join(", ")
 }
 
 /// The rule by which a packet was dropped.

@@ -1,9 +1,8 @@
 //! Findings over a whole dataset.
 
-use super::super::exit::{Exit, Failure};
-use super::super::results::{integer, number, parse_id, texts};
 use super::points::Points;
-use crate::record::{Dataset, StoredTable};
+use crate::record::{Dataset, RecordError, StoredTable};
+use crate::report::cells::{integer, number, parse_id, texts};
 use crate::scenario::Scenario;
 use crate::sim::observe::DropReason;
 use crate::sizing::explain::{
@@ -12,7 +11,6 @@ use crate::sizing::explain::{
 use crate::sweep::plan::JobId;
 use arrow::array::RecordBatch;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// What there is to tell.
 pub struct Whole {
@@ -43,7 +41,10 @@ pub struct Found {
 }
 
 /// Reads `jobs` once.
-pub fn explain(dataset: &Dataset, mut points: Points) -> Result<Whole, Failure> {
+///
+/// # Errors
+/// A damaged file.
+pub fn explain(dataset: &Dataset, mut points: Points) -> Result<Whole, RecordError> {
     let (mut jobs, mut statuses, mut refusal) = (Vec::new(), BTreeMap::new(), None);
     let mut places: BTreeMap<JobId, usize> = BTreeMap::new();
     for batch in dataset.read_table(StoredTable::Jobs)? {
@@ -125,24 +126,5 @@ impl Whole {
     pub fn loss_of(&self, repetitions: &[usize]) -> Option<PointLoss> {
         let points: Vec<_> = repetitions.iter().map(|&p| self.points.points[p].clone()).collect();
         losses(&points, &self.jobs).into_iter().next().filter(|loss| loss.repetitions > 1)
-    }
-
-    /// The first of some repetitions that lost packets, else the first that ran.
-    pub fn worth_telling(&self, repetitions: &[usize], data: &Path) -> Result<JobId, Failure> {
-        let jobs: Vec<&JobFacts> = repetitions
-            .iter()
-            .filter_map(|&point| self.points.points[point].job.map(|job| &self.jobs[job]))
-            .collect();
-        let lossy = jobs.iter().find(|job| job.drops.is_some_and(|n| n > 0));
-        lossy.or(jobs.first()).map(|job| job.id).ok_or_else(|| {
-            Failure::new(
-                Exit::Usage,
-                format!(
-                    "{} has no job of this point: it is excluded, or did not run yet (poolsweep \
-                     status says so)",
-                    data.display()
-                ),
-            )
-        })
     }
 }
