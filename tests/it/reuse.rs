@@ -12,7 +12,7 @@ use poolsweep::sim::random::Seeds;
 use poolsweep::sim::reuse::{Groups, structure};
 use poolsweep::sim::traffic::Traces;
 use poolsweep::sim::{run, run_watched};
-use poolsweep::units::Bytes;
+use poolsweep::units::{Bytes, Ps};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -90,7 +90,7 @@ impl Move {
     fn apply_scala(self, scenario: &mut Scenario) {
         let own = &mut scenario.switch.shared_buffer_manager;
         let ecn = &mut scenario.switch.ecn_handler;
-        match self.setting % 13 {
+        match self.setting % 14 {
             0 => {
                 // The pools as they are, most ports of a switch being 8.
                 let (was, now) =
@@ -114,6 +114,10 @@ impl Move {
             11 => {
                 ecn.min_threshold = self.factor(ecn.min_threshold.max(0.01)).min(ecn.max_threshold);
                 ecn.max_mark_probability = ecn.max_mark_probability.min(1.0);
+            }
+            12 => {
+                let own = &mut scenario.switch.load_balancing_flowlet;
+                own.gap = Ps(self.bytes(own.gap.0 / 1_000) * 1_000);
             }
             _ if self.how == 3 => scenario.switch.packet_trimmer.trimming_enabled ^= true,
             _ => ecn.max_threshold = self.factor(ecn.max_threshold).clamp(ecn.min_threshold, 1.0),

@@ -31,7 +31,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let ports = &self.ports[switch.first_port..switch.first_port + switch.ports];
         let load = |port: u32| switch.manager.queued(port as usize);
         let held = |port: u32| ports[port as usize].paused >> (tc & 7) & 1 != 0;
-        balancer.choose(routes, Asking { switch: s, set, hash, now: self.now }, load, held)
+        let asking = Asking { switch: s, set, hash, now: self.now };
+        balancer.choose(routes, asking, load, held, M::WATCHES)
     }
 
     /// The packet of a choice was admitted with these charged bytes.

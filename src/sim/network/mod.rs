@@ -33,7 +33,7 @@ use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Extremes, Gauges};
 use super::observe::{End, Observations};
-use super::packet::{Frame, Framing, Packet, PfcFrame};
+use super::packet::{Frame, Framing, PfcFrame};
 use super::reuse::{GroupSeen, Groups, Outcome};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
@@ -239,7 +239,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub(super) fn outcome(&self, groups: &Groups) -> Outcome {
         let switches = self.switches.iter().enumerate().filter_map(|(at, switch)| {
             let buffer = switch.manager.seen()?;
-            Some((at, GroupSeen { buffer, ecn: switch.marker.seen() }))
+            let gap = self.balancer.as_ref().map_or_else(Default::default, |b| b.gap(at));
+            Some((at, GroupSeen { buffer, ecn: switch.marker.seen(), gap }))
         });
         Outcome::gather(groups, switches)
     }

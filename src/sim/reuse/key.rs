@@ -4,8 +4,8 @@
 //! equal, what is recorded included.
 
 use crate::scenario::{
-    DatacenterBuffer, EcnHandler, HpccBuffer, PacketTrimmer, Scenario, SharedBufferManager,
-    SwitchModel,
+    DatacenterBuffer, EcnHandler, Flowlet, HpccBuffer, PacketTrimmer, Scenario,
+    SharedBufferManager, SwitchModel,
 };
 use crate::sim::random::Seeds;
 use std::fmt;
@@ -41,6 +41,10 @@ pub fn structure(scenario: &Scenario, seeds: Seeds, version: u32) -> Structure {
             own.xon = usual.xon;
             own.xon_offset = usual.xon_offset;
         }
+    }
+    rest.switch.load_balancing_flowlet.gap = Flowlet::default().gap;
+    for tier in rest.switch.tiers.values_mut() {
+        tier.load_balancing_flowlet.gap = None;
     }
     let mut hasher = blake3::Hasher::new();
     // A scenario has no keys but text: it cannot fail.

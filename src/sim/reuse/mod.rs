@@ -14,6 +14,7 @@ use super::SimError;
 use super::link::Line;
 use super::network::{TierSettings, lines};
 use super::observe::{BuffId, Observations};
+use super::switch::buffer::watch::Interval;
 use super::switch::buffer::{Datacenter, Hpcc, Scala, Seen, Start};
 use super::switch::ecn::EcnSeen;
 use crate::scenario::links::Outline;
@@ -105,7 +106,8 @@ impl Groups {
                     (Start::Datacenter(manager.start()), RowLimits::new(&startup, &manager))
                 }
             };
-            Ok(GroupStart { start, startup, ecn: own.ecn_handler.clone(), limits })
+            let (ecn, gap) = (own.ecn_handler.clone(), own.load_balancing_flowlet.gap.0);
+            Ok(GroupStart { start, startup, ecn, gap, limits })
         };
         let groups = self.groups.iter().map(group).collect::<Result<_, StartupError>>()?;
         Ok(Point { groups })
@@ -141,6 +143,8 @@ struct GroupStart {
     start: Start,
     startup: Startup,
     ecn: EcnHandler,
+    /// Of flowlets, ps.
+    gap: u64,
     limits: RowLimits,
 }
 
@@ -163,6 +167,8 @@ pub struct Outcome {
 pub(super) struct GroupSeen {
     pub(super) buffer: Seen,
     pub(super) ecn: EcnSeen,
+    /// With the gap of flowlets, ps.
+    pub(super) gap: Interval,
 }
 
 impl Watched {
@@ -195,6 +201,7 @@ impl Outcome {
                 Some(group) => {
                     group.buffer.add(&seen.buffer);
                     group.ecn.add(&seen.ecn);
+                    group.gap.add(&seen.gap);
                 }
                 none => *none = Some(seen),
             }
@@ -207,7 +214,9 @@ impl Outcome {
     pub fn holds(&self, point: &Point) -> bool {
         self.groups.len() == point.groups.len()
             && self.groups.iter().zip(&point.groups).all(|(seen, point)| {
-                seen.buffer.holds(&point.start) && seen.ecn.holds(&point.ecn, &point.startup)
+                seen.buffer.holds(&point.start)
+                    && seen.ecn.holds(&point.ecn, &point.startup)
+                    && seen.gap.holds(point.gap)
             })
     }
 }

@@ -6,6 +6,7 @@
 
 use super::{Routes, SetId};
 use crate::sim::random::Stream;
+use crate::sim::switch::buffer::watch::{Bound, Interval};
 use rand_core::Rng;
 
 /// Slots of a set.
@@ -104,6 +105,8 @@ struct Own {
     stream: Stream,
     /// Sets that have been seen.
     seen: u32,
+    /// What the gap was compared with, where that is kept.
+    gap: Interval,
 }
 
 /// The flow tables of all switches, and the counts of all members.
@@ -126,7 +129,7 @@ impl Balancer {
         routes: &Routes,
         switches: impl Iterator<Item = Option<(FlowletSettings, Stream)>>,
     ) -> Balancer {
-        let own = |(settings, stream)| Own { settings, stream, seen: 0 };
+        let own = |(settings, stream)| Own { settings, stream, seen: 0, gap: Interval::default() };
         Balancer {
             switches: switches.map(|of| of.map(own)).collect(),
             tables: vec![UNSEEN; routes.set_count()],
@@ -139,13 +142,14 @@ impl Balancer {
     /// The member of a set, which has several, that a packet takes.
     ///
     /// `load` gives the egress bytes of a port of the switch, `held` whether the packet's class is
-    /// paused there.
+    /// paused there; `watched`: what the gap is compared with is kept.
     pub fn choose(
         &mut self,
         routes: &Routes,
         asking: Asking,
         load: impl Fn(u32) -> u64,
         held: impl Fn(u32) -> bool,
+        watched: bool,
     ) -> Choice {
         let Asking { switch, set, hash, now } = asking;
         let members = routes.members(set);
@@ -173,6 +177,9 @@ impl Balancer {
         let at = *table as usize * SLOTS + (hash % SLOTS as u64) as usize;
         let slot = &mut self.slots[at];
         let fresh = slot.last != NEVER && now - slot.last < own.settings.gap;
+        if watched && slot.last != NEVER {
+            own.gap.compared(now - slot.last + 1, fresh);
+        }
         if fresh {
             return taken(slot.member, at as u32);
         }
@@ -219,6 +226,11 @@ impl Balancer {
         if choice.slot != EMPTY {
             self.slots[choice.slot as usize].last = now;
         }
+    }
+
+    /// What a switch compared its gap with, ps.
+    pub fn gap(&self, switch: usize) -> Interval {
+        self.switches[switch].as_ref().map_or_else(Interval::default, |own| own.gap)
     }
 
     /// Counts of all members, set by set.

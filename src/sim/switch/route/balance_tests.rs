@@ -47,7 +47,8 @@ impl Leaf {
             loads[port as usize - 1]
         };
         let held = |port: u32| held[port as usize - 1];
-        self.balancer.choose(&self.routes, Asking { switch: 0, set, hash, now }, load, held)
+        let asking = Asking { switch: 0, set, hash, now };
+        self.balancer.choose(&self.routes, asking, load, held, true)
     }
 
     /// Chooses, and has the packet of 100 B admitted.
@@ -152,7 +153,7 @@ fn only_the_first_128_sets_have_slots() {
         // The hash says the first member, the load the second.
         let load = |port: u32| u64::from(port.is_multiple_of(2));
         let asking = Asking { switch: 130, set, hash: 512, now: 0 };
-        let choice = balancer.choose(&routes, asking, load, |_| false);
+        let choice = balancer.choose(&routes, asking, load, |_| false, false);
         let second = u32::from(host < 128);
         assert_eq!(choice.port, 2 * host + second, "host {host}");
         assert_eq!(balancer.slots_of(set), if host < 128 { 512 } else { 0 });
