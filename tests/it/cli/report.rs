@@ -23,7 +23,7 @@ fn report(place: &Place, arguments: &[&str]) -> Value {
     content(&page(place, &out.unwrap_or_else(|| format!("{}/report.html", arguments[1]))))
 }
 
-fn words<'j>(column: &'j Value, row: usize) -> Option<&'j str> {
+fn words(column: &Value, row: usize) -> Option<&str> {
     column["words"][usize::try_from(column["codes"][row].as_u64()?).unwrap()].as_str()
 }
 
