@@ -1,8 +1,10 @@
 //! `compare`: what differs between two datasets.
 
 use super::exit::{Exit, Failure};
+use super::location::{Location, location};
 use super::results::texts;
 use super::text::{Align, TextTable, count};
+use crate::record::remote::Extent;
 use crate::record::{ColumnDifference, Comparison, Dataset, StoredTable, TableSet};
 use crate::sweep::plan::JobId;
 use crate::units::thousands;
@@ -10,7 +12,6 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
 
 /// Jobs and points named on the page; all are counted, and all jobs are in the JSON.
 const NAMED: usize = 5;
@@ -19,9 +20,11 @@ const NAMED: usize = 5;
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// A dataset
-    a: PathBuf,
+    #[arg(value_parser = location())]
+    a: Location,
     /// Another, for example of the same sweep by another version
-    b: PathBuf,
+    #[arg(value_parser = location())]
+    b: Location,
     /// Only these tables (and the points) [default: all but timings and provenance]
     #[arg(long, value_name = "TABLE,…", value_delimiter = ',')]
     tables: Vec<String>,
@@ -36,7 +39,7 @@ pub struct CompareArgs {
 /// Datasets that differ; a table of no such name; a damaged file.
 pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let tables = tables(&args.tables)?;
-    let (a, b) = (Dataset::open(&args.a)?, Dataset::open(&args.b)?);
+    let (a, b) = (args.a.read(Extent::Everything)?, args.b.read(Extent::Everything)?);
     let found = a.differences(&b, tables)?;
     let versions = (versions(&a)?, versions(&b)?);
     if args.json {
@@ -82,9 +85,9 @@ fn versions(dataset: &Dataset) -> Result<Vec<String>, Failure> {
 
 fn page(args: &CompareArgs, found: &Comparison, versions: &(Vec<String>, Vec<String>)) -> String {
     let mut text = String::new();
-    for (side, path, versions) in [("A", &args.a, &versions.0), ("B", &args.b, &versions.1)] {
+    for (side, data, versions) in [("A", &args.a, &versions.0), ("B", &args.b, &versions.1)] {
         let versions = if versions.is_empty() { "-".into() } else { versions.join(", ") };
-        text.push_str(&format!("{side}  {}  poolsweep {versions}\n", path.display()));
+        text.push_str(&format!("{side}  {data}  poolsweep {versions}\n"));
     }
     text.push_str(&format!(
         "{} compared, {} differ",
@@ -226,8 +229,8 @@ fn as_json(args: &CompareArgs, found: &Comparison, versions: &(Vec<String>, Vec<
         .collect();
     json!({
         "equal": found.equal(),
-        "a": {"path": args.a, "versions": versions.0},
-        "b": {"path": args.b, "versions": versions.1},
+        "a": {"path": args.a.to_string(), "versions": versions.0},
+        "b": {"path": args.b.to_string(), "versions": versions.1},
         "jobs": {
             "compared": found.compared, "differ": found.jobs_differing,
             "paired_by_point": found.paired_by_point,

@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::figures::{Computed, Figure, Row, rows};
-use super::plan::frozen_plan;
+use super::location::{Location, location};
 use super::search::amount;
 use super::summary::{View, point_name, varying};
 use super::text::{self, Align, TextTable, count};
@@ -11,18 +11,19 @@ use crate::sizing::frontier::{Direction, Over, frontier};
 use crate::sweep::expr::Value;
 use crate::sweep::float;
 use crate::sweep::plan::{JobId, Overrides, Plan};
-use crate::units::Rational;
+use crate::units::{Rational, thousands};
 use clap::Args;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Arguments of `frontier`.
 #[derive(Debug, Args)]
 pub struct FrontierArgs {
     /// A dataset, or the sweep file of one
-    file: PathBuf,
+    #[arg(value_parser = location())]
+    file: Location,
     /// A figure to keep small: an expression over columns of jobs and axes; may be given again
     #[arg(long, value_name = "EXPRESSION")]
     minimize: Vec<String>,
@@ -33,8 +34,8 @@ pub struct FrontierArgs {
     #[arg(long, value_enum, default_value_t = OverArg::Worst)]
     over: OverArg,
     /// The dataset of a sweep file [default: out/NAME]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", value_parser = location())]
+    out: Option<Location>,
     /// The points as JSON, in base units
     #[arg(long)]
     json: bool,
@@ -83,7 +84,7 @@ pub fn run(args: &FrontierArgs, out: &mut dyn Write) -> Result<(), Failure> {
              often as needed",
         ));
     }
-    let (plan, folder) = plan_and_folder(args)?;
+    let (plan, dataset, place) = planned(args)?;
     let read = |option: &str, direction: Direction, text: &String| {
         let figure = Figure::read(option, text, &plan)?;
         figure.must_be_amount(option, &plan)?;
@@ -92,7 +93,6 @@ pub fn run(args: &FrontierArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let low = args.minimize.iter().map(|text| read("--minimize", Direction::Minimize, text));
     let high = args.maximize.iter().map(|text| read("--maximize", Direction::Maximize, text));
     let wanted = low.chain(high).collect::<Result<Vec<Wanted>, Failure>>()?;
-    let dataset = Dataset::open(&folder)?;
     let ids: BTreeSet<JobId> = plan.jobs.iter().map(|job| job.id).collect();
     let figures: Vec<&Figure> = wanted.iter().map(|wanted| &wanted.figure).collect();
     let rows = rows(&dataset, &ids, &figures)?;
@@ -109,24 +109,33 @@ pub fn run(args: &FrontierArgs, out: &mut dyn Write) -> Result<(), Failure> {
         .collect();
     let on = frontier(&directions, &amounts);
     let shown = Shown { plan: &plan, wanted: &wanted, points: &points, on: &on, over };
-    let text = if args.json { shown.json(&folder)? } else { shown.text(&folder) };
+    let text = if args.json { shown.json(&place)? } else { shown.text(&place) };
     out.write_all(text.as_bytes())?;
     Ok(())
 }
 
-fn plan_and_folder(args: &FrontierArgs) -> Result<(Plan, PathBuf), Failure> {
-    if args.file.is_dir() {
-        if args.out.is_some() {
+/// The dataset, its plan, and what it is called.
+fn planned(args: &FrontierArgs) -> Result<(Plan, Dataset, Location), Failure> {
+    let place = match &args.file {
+        Location::Folder(file) if !file.is_dir() => {
+            let overrides = Overrides { yes: true, ..Overrides::default() };
+            let named = Plan::load(file, &overrides)?;
+            let usual = || Location::Folder(Path::new("out").join(&named.name));
+            args.out.clone().unwrap_or_else(usual)
+        }
+        _ if args.out.is_some() => {
             let text = "--out goes with a sweep file: a dataset is named alone";
             return Err(Failure::new(Exit::Usage, text));
         }
-        return Ok((frozen_plan(&args.file, args.file.display())?, args.file.clone()));
-    }
-    let overrides = Overrides { yes: true, ..Overrides::default() };
-    let named = Plan::load(&args.file, &overrides)?;
-    let folder = args.out.clone().unwrap_or_else(|| Path::new("out").join(&named.name));
+        data => data.clone(),
+    };
     // The plan that ran may have had more laid over the file.
-    Ok((frozen_plan(&folder, folder.display())?, folder))
+    let mut plan = None;
+    let (_, dataset) = place.read_planned(&mut plan)?;
+    match plan {
+        Some(plan) => Ok((plan, dataset, place)),
+        None => Err(Failure::new(Exit::Internal, "a dataset that was read without its plan")),
+    }
 }
 
 fn collect(
@@ -224,7 +233,7 @@ impl Shown<'_> {
         }
     }
 
-    fn text(&self, folder: &Path) -> String {
+    fn text(&self, data: &Location) -> String {
         let view = View::of(self.plan);
         let shown = varying(view);
         let candidates = &self.points.candidates;
@@ -263,11 +272,11 @@ impl Shown<'_> {
         for (why, &points) in &self.points.left_out {
             out.push_str(&format!("left out {}: {why}\n", count(points, "point")));
         }
-        out.push_str(&format!("data    {}\n", folder.display()));
+        out.push_str(&format!("data    {data}\n"));
         out
     }
 
-    fn json(&self, folder: &Path) -> Result<String, Failure> {
+    fn json(&self, data: &Location) -> Result<String, Failure> {
         let heads = self.heads();
         let columns = &self.plan.columns;
         let point = |&index: &usize| {
@@ -297,7 +306,7 @@ impl Shown<'_> {
             "points": self.points.candidates.len(),
             "left_out": self.points.left_out,
             "frontier": self.on.iter().map(point).collect::<Vec<_>>(),
-            "data": folder.display().to_string(),
+            "data": data.to_string(),
         });
         let text = serde_json::to_string_pretty(&document)
             .map_err(|error| Failure::new(Exit::Internal, error))?;
@@ -318,7 +327,10 @@ fn as_json(value: &Value) -> Json {
 fn brief(value: &Value) -> String {
     let Some(exact) = value.amount() else { return value.to_string() };
     if exact.is_integer() {
-        return value.to_string();
+        return match value {
+            Value::Number(_) => thousands(*exact.numer()),
+            _ => value.to_string(),
+        };
     }
     let nearest = float(&exact);
     match value {

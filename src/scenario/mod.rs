@@ -85,6 +85,20 @@ pub struct Scenario {
     pub budget: Budget,
 }
 
+impl Scenario {
+    /// The scenario with what its text leaves out while it is as by default, as values of JSON.
+    ///
+    /// # Errors
+    /// None is known; serialization may fail by its type.
+    pub fn in_full(&self) -> Result<serde_json::Value, serde_json::Error> {
+        let mut json = serde_json::to_value(self)?;
+        json["stop_on_deadlock"] = self.stop_on_deadlock.into();
+        json["switch"] = self.switch.in_full()?;
+        json["nic"] = self.nic.in_full()?;
+        Ok(json)
+    }
+}
+
 /// What ends a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

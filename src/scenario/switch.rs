@@ -231,6 +231,8 @@ impl Default for Flowlet {
 }
 
 /// Settings of every switch of a job.
+///
+/// Its text leaves out the [`Switch::OPTIONAL_BLOCKS`] that hold only defaults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "each attribute is documented in `scenario::attributes`")]
@@ -266,6 +268,24 @@ pub struct Switch {
     /// What differs at the switches of a tier.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tiers: BTreeMap<TierName, TierSwitch>,
+}
+
+impl Switch {
+    /// Keys that the text of a scenario lacks while all below them is as by default.
+    pub const OPTIONAL_BLOCKS: [&str; 3] = ["HPCC", "Ns3Datacenter", "EcnMaps"];
+
+    /// The section with every block, as values of JSON: what a key comes to, whoever reads it.
+    ///
+    /// # Errors
+    /// None is known; serialization may fail by its type.
+    pub fn in_full(&self) -> Result<serde_json::Value, serde_json::Error> {
+        let mut json = serde_json::to_value(self)?;
+        let [hpcc, datacenter, ecn_maps] = Self::OPTIONAL_BLOCKS;
+        json[hpcc] = serde_json::to_value(self.hpcc)?;
+        json[datacenter] = serde_json::to_value(self.datacenter)?;
+        json[ecn_maps] = serde_json::to_value(&self.ecn_maps)?;
+        Ok(json)
+    }
 }
 
 impl Default for Switch {

@@ -168,19 +168,16 @@ pub(crate) fn trace_file(
 pub(crate) fn scenario(json: &Json, base: &Map) -> Result<Scenario, Fault> {
     let scenario: Scenario =
         serde_json::from_value(json.clone()).map_err(|e| explain(json, base, &e.to_string()))?;
-    let back = serde_json::to_value(&scenario)
+    let back = serde_json::to_value(&scenario.traffic)
         .map_err(|e| Fault::nowhere(format!("the scenario has no JSON form: {e}")))?;
-    if let Some(path) = unread(json, &back, &Path::default()) {
+    if let Some(given) = json.get("traffic")
+        && let Some(path) = unread(given, &back, &Path::default().key("traffic"))
+    {
         let at = place(base, &path);
-        let reader = match json.pointer(&pointer(&Path(path.0[..2.min(path.0.len())].to_vec()))) {
-            Some(entry) => entry.get("pattern").and_then(Json::as_str).unwrap_or_default(),
-            None => "",
-        };
-        let message = if reader.is_empty() {
-            "is not read here".to_owned()
-        } else {
-            format!("is not a key of the pattern `{reader}`")
-        };
+        let entry = Path(path.0[..2.min(path.0.len())].to_vec());
+        let pattern = json.pointer(&pointer(&entry)).and_then(|entry| entry.get("pattern"));
+        let pattern = pattern.and_then(Json::as_str).unwrap_or_default();
+        let message = format!("is not a key of the pattern `{pattern}`");
         return Err(Fault { at, ..Fault::nowhere(message) }.for_key(&path));
     }
     Ok(scenario)
@@ -215,16 +212,15 @@ pub(crate) fn place(base: &Map, path: &Path) -> Option<Pos> {
         .or_else(|| base.values().next().map(|e| e.key_at))
 }
 
-/// A key that was given and that nothing read.
+/// A key of `traffic` that was given and that nothing read.
 ///
-/// Of `nic` nothing can be: its reader refuses what it does not know, and what it knows may be left
-/// out of the text.
+/// Elsewhere nothing can be: every other reader refuses what it does not know, and its text may
+/// leave out what it does (a block that holds only defaults).
 fn unread(given: &Json, back: &Json, path: &Path) -> Option<Path> {
     match (given, back) {
         (Json::Object(given), Json::Object(back)) => given.iter().find_map(|(key, value)| {
             let here = path.key(key);
             match back.get(key) {
-                _ if here.to_string() == "nic" => None,
                 Some(back) => unread(value, back, &here),
                 None => Some(here),
             }

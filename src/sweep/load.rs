@@ -443,19 +443,18 @@ fn build_block(
         |e: serde_json::Error| Fault::nowhere(format!("the scenario has no JSON form: {e}"));
     let complete = serde_json::to_value(&scenario).map_err(no_form)?;
     let tag = |path: &Path| matches!(path.0.last(), Some(Step::Key(key)) if key == "kind" || key == "pattern");
-    let nic = &scenario.nic;
+    let model = scenario.nic.model;
     let parts = active
         .iter()
         .any(|&a| grid.axes[a].members.iter().any(|m| matches!(m.sort, Sort::Inner(_))));
-    let varied = parts || gaps.iter().any(|(path, _)| tag(path) || comes_and_goes(path, nic.model));
+    let varied = parts || gaps.iter().any(|(path, _)| tag(path) || comes_and_goes(path, model));
     // Where the shape varies, defaults differ from point to point: they are filled in later.
     let shape = if varied { &json } else { &complete };
     let full = Template::new(shape, &gaps).map_err(|p| nowhere(&p, None, &base))?;
     let identity = Template::identity(shape, &gaps).map_err(|p| nowhere(&p, None, &base))?;
     let traffic = layers::list_of(&base, "traffic").unwrap_or_default();
     // Expressions may name what the scenario's own text leaves out.
-    let mut known = complete;
-    known["nic"] = nic.in_full().map_err(no_form)?;
+    let known = scenario.in_full().map_err(no_form)?;
     let scope =
         Scope { axes: &grid.axes, active: &active, derived: &grid.derived, traffic, json: &known };
     let bind = |rule: &Rule| scope.bind(rule).map(|names| names.into_iter().collect::<Names>());
@@ -495,11 +494,18 @@ fn build_block(
 }
 
 /// Whether the text of a scenario has this key at some points and lacks it at others, or has other
-/// defaults beside it: the NIC's model, and what the model does not read.
+/// defaults beside it: the NIC's model, and what the model does not read; blocks of the switch that
+/// are left out while they hold only defaults, and so are quanta that nobody sends.
 fn comes_and_goes(path: &Path, model: NicModel) -> bool {
     match path.0.as_slice() {
+        [Step::Key(key)] => key == "stop_on_deadlock",
+        [Step::Key(switch), Step::Key(key), ..] if switch == "switch" => {
+            Switch::OPTIONAL_BLOCKS.contains(&key.as_str())
+        }
         [Step::Key(nic), Step::Key(key), ..] if nic == "nic" => {
-            key == "model" || NicBlock::of_key(key).is_some_and(|block| !block.is_read_by(model))
+            key == "model"
+                || key == "QuantaValue"
+                || NicBlock::of_key(key).is_some_and(|block| !block.is_read_by(model))
         }
         _ => false,
     }
@@ -511,7 +517,8 @@ fn whole_lists(json: &mut Json, gaps: &[(Path, Slot)]) {
     let defaults = || {
         let model = serde_json::from_value(model.clone()).unwrap_or_default();
         let nic = Nic::of_model(model).in_full().unwrap_or_default();
-        serde_json::json!({"switch": Switch::default(), "nic": nic})
+        let switch = Switch::default().in_full().unwrap_or_default();
+        serde_json::json!({"switch": switch, "nic": nic})
     };
     for (path, _) in gaps {
         let Some((Step::At(_), list)) = path.0.split_last() else { continue };

@@ -215,7 +215,9 @@ impl Question {
             planned.extend(&amounts);
             let frozen = self.plan(&planned)?;
             let change = freeze(&dataset, &frozen)?;
-            if let Some(text) = change.filter(|_| !std::mem::replace(&mut noted, true)) {
+            // Only what the first of this search's plans takes the place of is news.
+            let first = !std::mem::replace(&mut noted, true);
+            if let Some(text) = change.filter(|_| first) {
                 // Whoever closed stderr does not want to know.
                 let _ = writeln!(std::io::stderr(), "note: {text}");
             }
@@ -249,7 +251,8 @@ impl Question {
     }
 
     /// From the place that holds, how far towards the one that does not the simulations known so
-    /// far answer every value: up to there the verdict is the same, exactly.
+    /// far answer every value: up to there every column of `jobs` is the same, exactly. A condition
+    /// that names the setting itself may turn before, so the verdict there is asked for all the same.
     fn leap(&self, session: &Session<'_>, (fails, holds): (u64, u64)) -> Option<Leap> {
         let answers = |place: u64| {
             let plan = self.plan(&BTreeSet::from([self.setting.amount(place)]));

@@ -23,9 +23,9 @@ pub(super) static BEFORE: &[Attribute] = &[
     attribute(
         "stop_on_deadlock",
         Kind::Bool,
-        None,
+        Some("false"),
         "",
-        "End the job, 1 ps after, where pauses are found to wait for one another in a circle: nothing of them would move again. `jobs` names the time and the ports either way. Absent: false.",
+        "End the job, 1 ps after, where pauses are found to wait for one another in a circle: nothing of them would move again. `jobs` names the time and the ports either way.",
         "end of a job",
     ),
     attribute(

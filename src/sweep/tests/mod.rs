@@ -1,5 +1,6 @@
 //! The planner as a whole, from files to points.
 
+mod defaults;
 mod errors;
 mod identity;
 mod language;

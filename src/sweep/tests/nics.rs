@@ -4,12 +4,12 @@ use super::{BASE, error, floats, ints, load, plan, whole};
 use crate::sweep::plan::{JobId, Plan};
 use std::collections::BTreeSet;
 
-fn ids(plan: &Plan) -> Vec<JobId> {
+pub(super) fn ids(plan: &Plan) -> Vec<JobId> {
     plan.jobs.iter().map(|j| j.id).collect()
 }
 
 /// Every job's kept text is that of its scenario, and its id that of its text.
-fn agree(plan: &Plan) {
+pub(super) fn agree(plan: &Plan) {
     for (index, job) in plan.jobs.iter().enumerate() {
         let text = plan.scenario_json(index).unwrap();
         let scenario = plan.scenario(index).unwrap();
