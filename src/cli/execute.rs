@@ -198,14 +198,22 @@ impl<'a> Session<'a> {
 }
 
 impl Session<'_> {
-    /// Whether simulations known so far answer every job of a plan; false without reuse.
-    pub fn answers(&self, plan: &Plan) -> bool {
-        self.known.as_ref().is_some_and(|known| {
-            plan.jobs.iter().enumerate().all(|(index, job)| {
-                let scenario = plan.scenario(index).ok().filter(|_| job.infeasible.is_empty());
-                scenario.is_some_and(|scenario| known.answers(&scenario, job.seeds))
+    /// Whether the simulations that answer one plan's points answer the other's too, point by
+    /// point; false without reuse.
+    pub fn same(&self, one: &Plan, other: &Plan) -> bool {
+        let Some(known) = &self.known else { return false };
+        let of = |plan: &Plan, point: usize| {
+            let job = plan.points[point].job?;
+            let planned = &plan.jobs[job];
+            let scenario = plan.scenario(job).ok().filter(|_| planned.infeasible.is_empty())?;
+            Some((scenario, planned.seeds))
+        };
+        one.points.len() == other.points.len()
+            && (0..one.points.len()).all(|point| match (of(one, point), of(other, point)) {
+                (Some(a), Some(b)) => known.same((&a.0, a.1), (&b.0, b.1)),
+                // Left out by a constraint, here and there.
+                _ => one.points[point].job.is_none() && other.points[point].job.is_none(),
             })
-        })
     }
 }
 

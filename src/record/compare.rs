@@ -3,13 +3,13 @@
 //! Compares what was recorded, never how it was cut into parts, batches or dictionaries: two runs
 //! of one plan have equal tables whatever their chunks.
 
-use crate::record::chunk::JobRows;
+use crate::record::chunk::{JobRows, job_rows};
 use crate::record::dataset::Dataset;
 use crate::record::part::{PartName, damaged, runs};
 use crate::record::read::JobRow;
 use crate::record::schema::StoredTable;
 use crate::record::stream::ByJob;
-use crate::record::{RecordError, Result, TableSet, rows};
+use crate::record::{RecordError, Result, TableSet};
 use crate::scenario::Table;
 use crate::sweep::plan::JobId;
 use arrow::array::{Array, RecordBatch};
@@ -91,7 +91,7 @@ impl Dataset {
             let stored = StoredTable::from(table);
             let left = self.read_job(stored, job)?;
             let right = match table {
-                Table::Jobs => vec![rows::jobs(&[&again.record])?],
+                Table::Jobs => vec![job_rows(&[&again.record])?],
                 _ => again.batches.get(&table).cloned().unwrap_or_default(),
             };
             found.extend(difference(job, stored, &left, &right)?);
@@ -172,7 +172,7 @@ impl PartReader<'_> {
         for table in row.tables.iter() {
             let stored = StoredTable::from(table);
             let (left, right) = match table {
-                Table::Jobs => (vec![row.row.clone()], vec![rows::jobs(&[&again.record])?]),
+                Table::Jobs => (vec![row.row.clone()], vec![job_rows(&[&again.record])?]),
                 _ => {
                     let file = match self.tables.entry(stored) {
                         Entry::Occupied(open) => open.into_mut(),

@@ -104,13 +104,17 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Whether a simulation that is known answers a job.
-    pub fn answers(&self, scenario: &Scenario, seeds: Seeds) -> bool {
-        let key = structure(scenario, seeds, SEMANTICS_VERSION);
-        let Some(family) = self.family(key, scenario) else { return false };
-        let Ok(point) = family.groups.point(scenario) else { return false };
+    /// Whether one simulation that is known answers both jobs.
+    pub fn same(&self, one: (&Scenario, Seeds), other: (&Scenario, Seeds)) -> bool {
+        let key = structure(one.0, one.1, SEMANTICS_VERSION);
+        if structure(other.0, other.1, SEMANTICS_VERSION) != key {
+            return false;
+        }
+        let Some(family) = self.family(key, one.0) else { return false };
+        let points = (family.groups.point(one.0), family.groups.point(other.0));
+        let (Ok(one), Ok(other)) = points else { return false };
         let runs = family.runs.read().unwrap_or_else(PoisonError::into_inner);
-        runs.iter().any(|run| run.outcome.holds(&point))
+        runs.iter().any(|run| run.outcome.holds(&one) && run.outcome.holds(&other))
     }
 
     /// The rows of a job: those of a simulation known already, or else of its own.

@@ -136,6 +136,9 @@ pub fn span(most: u64) -> u64 {
     (u64::MAX / most.max(1)).clamp(1, LONGEST)
 }
 
+/// A part of a counter: its own counter, its moment, and what of a value is in it.
+type Part<'a, W> = (BuffId, u64, &'a dyn Fn(W) -> u64);
+
 impl<W: Width> Default for Gauges<W>
 where
     u64: AsPrimitive<W>,
@@ -226,7 +229,7 @@ where
             let moment = self.gauges[whole + BuffId::Reserve as usize].moment;
             let within = |bytes: W| bytes.as_().min(reserve);
             let beyond = |bytes: W| bytes.as_().saturating_sub(reserve);
-            let parts: [(BuffId, u64, &dyn Fn(W) -> u64); 2] = [
+            let parts: [Part<'_, W>; 2] = [
                 (BuffId::Reserve, moment, &within),
                 (BuffId::Shared, of.moment.wrapping_sub(moment), &beyond),
             ];

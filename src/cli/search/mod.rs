@@ -250,23 +250,18 @@ impl Question {
         Ok(Found { search, probes, ran, before, took: begin.elapsed(), answered, leaps })
     }
 
-    /// From the place that holds, how far towards the one that does not the simulations known so
-    /// far answer every value: up to there every column of `jobs` is the same, exactly. A condition
-    /// that names the setting itself may turn before, so the verdict there is asked for all the same.
+    /// From the place that holds, how far towards the one that does not its own simulations answer
+    /// every value: up to there what is measured is the same, exactly.
     fn leap(&self, session: &Session<'_>, (fails, holds): (u64, u64)) -> Option<Leap> {
-        let answers = |place: u64| {
-            let plan = self.plan(&BTreeSet::from([self.setting.amount(place)]));
-            plan.is_ok_and(|plan| session.answers(&plan))
-        };
+        let at = |place: u64| self.plan(&BTreeSet::from([self.setting.amount(place)]));
+        let here = at(holds).ok()?;
+        let same = |place: u64| at(place).is_ok_and(|there| session.same(&here, &there));
         let toward = |steps: u64| if fails < holds { holds - steps } else { holds + steps };
         // Both ends of the range are known: what is left lies between them.
         let (mut known, mut beyond) = (0, fails.abs_diff(holds));
-        if !answers(holds) {
-            return None;
-        }
         while beyond - known > 1 {
             let middle = known + (beyond - known) / 2;
-            if answers(toward(middle)) { known = middle } else { beyond = middle }
+            if same(toward(middle)) { known = middle } else { beyond = middle }
         }
         (known > 0).then(|| Leap { from: holds, to: toward(known) })
     }

@@ -59,7 +59,7 @@ fn encodings_statistics_and_notes_are_as_set() {
         .iter()
         .map(|note| (note.key.as_str(), note.value.as_deref().unwrap_or("")))
         .collect();
-    assert_eq!(notes["poolsweep_schema_version"], "3");
+    assert_eq!(notes["poolsweep_schema_version"], "4");
     assert_eq!(notes["poolsweep_version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(notes["plan_hash"], PLAN);
 }

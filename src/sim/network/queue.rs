@@ -84,7 +84,7 @@ mod tests {
                 popped += 1;
                 assert_eq!(queue.pop().ip(), popped);
             }
-            assert!(queue.is_empty() && queue.len() == 0);
+            assert!(queue.is_empty());
         }
     }
 }

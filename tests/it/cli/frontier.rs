@@ -83,7 +83,8 @@ fn the_points_that_nobody_beats() {
     let place = ran(GRID);
     let all = points(&place);
     assert_eq!(all.len(), 40);
-    let by = |figures: &dyn Fn(&(i64, i64), &[Row]) -> Vec<f64>| {
+    type Figures<'a> = &'a dyn Fn(&(i64, i64), &[Row]) -> Vec<f64>;
+    let by = |figures: Figures<'_>| {
         unbeaten(&all.iter().map(|(at, rows)| (*at, figures(at, rows))).collect())
     };
     // What repetitions come to, and two figures of which one is an axis.
