@@ -95,7 +95,7 @@ pub struct Comparison {
     pub points_only_right: u64,
     /// How many points are another job.
     pub points_changed: u64,
-    /// The first of them, at most [`POINTS_NAMED`].
+    /// The first few of them.
     pub changed: Vec<ChangedPoint>,
     /// Tables and columns that differ, in order of the schema.
     pub columns: Vec<ColumnDifference>,
