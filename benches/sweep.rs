@@ -79,7 +79,7 @@ axes:
   let.share: [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
   HeadRoomPerPortLimit: {range: {from: 50KB, to: 300KB, step: 50KB}}
 derived:
-  PoolAllocationMap: [let.share, 1 - let.share, 0, 0, 0, 0, 0, 0]
+  PoolAllocationMap: \"[let.share, 1 - let.share, 0, 0, 0, 0, 0, 0]\"
   StaticPoolXoffThreshold: 300KB
   StaticPoolXonThreshold: 100KB
 ";

@@ -8,6 +8,7 @@ mod axes;
 mod cause;
 mod facts;
 mod findings;
+mod ns3;
 mod stats;
 
 pub use axes::{Axis, AxisRuns, AxisValue, Flip, PointFacts, Run, axis_runs, flips};

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import BINARY, SWEEPS, TIMEOUT_S, assert_same_tables, poolsweep, read_table
+from conftest import BINARY, SWEEPS, TIMEOUT_S, assert_same_tables, poolsweep, results
 
 MANY = SWEEPS / "many.yaml"
 JOBS = 64 * 32 * 3
@@ -134,5 +134,5 @@ def test_what_is_added_to_a_sweep_runs_and_nothing_else(tmp_path):
     poolsweep("run", "--quiet", small, *wider, "--out", fewer)
     assert_same_tables(folder, fewer, ["points", "port_buffers", "drops", "pfc", "flows"])
     # What cannot run is not run again: its row keeps saying which tables were asked for then.
-    ran = [read_table(data, "jobs").filter(pc.field("status") == "ok") for data in (folder, fewer)]
+    ran = [results(data, "jobs").filter(pc.field("status") == "ok") for data in (folder, fewer)]
     assert ran[0].num_rows > 0 and ran[0].equals(ran[1])

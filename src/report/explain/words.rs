@@ -29,6 +29,11 @@ pub fn finding(finding: Finding) -> String {
              raise HeadRoomPerPortLimit"
                 .into()
         }
+        Finding::FactorTooSmall => {
+            "lossless packets lost after a pause: the queue's headroom was full before the sender \
+             stopped; raise HPCC.HeadroomFactor, or Ns3Datacenter.XoffFactor (Xoff)"
+                .into()
+        }
         Finding::SizingMissed => {
             "packets lost where a lossless class misses one of the three sizing conditions \
              (headroom, pool, own pool)"
@@ -127,6 +132,19 @@ pub fn because(advice: &Advice) -> String {
                 bytes((advice.to - advice.from) as u64)
             )
         }
+        Because::HeadroomOfQueue { rate, delay, mtu, response, need } => {
+            let late = match response {
+                0 => String::new(),
+                _ => format!(" + rate x {} of response", Ps(response)),
+            };
+            format!(
+                "2 x rate x delay / 8 + 2 x packet{late} at {}, {}, packets of {}: {} a queue",
+                BitRate(rate),
+                Ps(delay),
+                bytes(mtu),
+                bytes(need)
+            )
+        }
         Because::PoolBelowNeed { ports, pause_point } => format!(
             "the pool then holds the pause points of all {ports} ports, {} each (Xoff + packet)",
             bytes(pause_point)
@@ -150,7 +168,7 @@ pub fn because(advice: &Advice) -> String {
 pub fn does_not_fit(advice: &Advice) -> &'static str {
     match advice.because {
         Because::XoffAboveShare { .. } => "lower StaticPoolXonThreshold below it first",
-        Because::HeadroomBelowNeed { .. } => {
+        Because::HeadroomBelowNeed { .. } | Because::HeadroomOfQueue { .. } => {
             "more than the buffer for all ports: fewer ports, a shorter cable or a slower link"
         }
         Because::PoolBelowNeed { .. } => {

@@ -208,6 +208,19 @@ pub enum Because {
         /// Time the other end takes to obey a pause, ps.
         response: u64,
     },
+    /// Headroom of a queue in models without those conditions: the same for its port.
+    HeadroomOfQueue {
+        /// Rate of its link, bit/s.
+        rate: u64,
+        /// One-way delay, ps.
+        delay: u64,
+        /// Largest packet, bytes.
+        mtu: u64,
+        /// Time the other end takes to obey a pause, ps.
+        response: u64,
+        /// What that asks for, bytes.
+        need: u64,
+    },
     /// Condition 2: every port may reach its pause point before the pool is full.
     PoolBelowNeed {
         /// Connected ports.
@@ -278,13 +291,14 @@ pub fn explain(scenario: &Scenario, moment: &Moment) -> Explained {
         });
         return explained;
     }
+    let Some((kind, plan)) = kind_of(scenario, site.node) else { return explained };
+    let offered = Offered::new(scenario);
     if scenario.switch.model != SwitchModel::Scala {
+        explained.advice.extend(super::ns3::headroom(scenario, &plan, site, &offered));
         return explained;
     }
-    let Some((kind, plan)) = kind_of(scenario, site.node) else { return explained };
     let switch = scenario.switch.of_tier(kind.tier.settings());
     let Ok(startup) = Startup::new(&switch, kind.ports()) else { return explained };
-    let offered = Offered::new(scenario);
     explained.sizing = Sizing::new(&startup, site.tc, &kind.links, &offered);
     explained.missed = explained.sizing.as_ref().map_or(0, missed);
     match site.reason {
@@ -460,6 +474,11 @@ pub fn applied(scenario: &Scenario, advice: &Advice) -> Option<Scenario> {
         Because::QueueLimit { .. } => buffer.queue_drop_threshold = advice.to as u64,
         Because::ReceivePool => tried.nic.receive_pool = Bytes(advice.to as u64),
         Because::PoolBelowNeed { .. } => return None,
+        Because::HeadroomOfQueue { .. } => match advice.setting.as_str() {
+            "HPCC.HeadroomFactor" => tried.switch.hpcc.headroom_factor = advice.to,
+            "Ns3Datacenter.Xoff" => tried.switch.datacenter.xoff = Some(Bytes(advice.to as u64)),
+            _ => tried.switch.datacenter.xoff_factor = advice.to,
+        },
     }
     tried.record.tables = vec![Table::Jobs];
     Some(tried)

@@ -42,6 +42,8 @@ pub struct JobFacts {
 pub struct Settings {
     /// The switch model is `scala`, to which rules of pools and headroom apply.
     pub scala: bool,
+    /// It is `hpcc`, which loses lossless packets over their threshold with no headroom left.
+    pub hpcc: bool,
     /// `HeadRoomPerPortLimit` of the least tier, bytes.
     pub headroom: u64,
     /// Lossy classes with traffic whose pool has lossless classes, bit n is class n.
@@ -104,8 +106,11 @@ impl JobFacts {
 impl Settings {
     /// Of a scenario; one that cannot be built has none.
     pub fn of(scenario: &Scenario) -> Settings {
-        let mut settings =
-            Settings { scala: scenario.switch.model == SwitchModel::Scala, ..Settings::default() };
+        let mut settings = Settings {
+            scala: scenario.switch.model == SwitchModel::Scala,
+            hpcc: scenario.switch.model == SwitchModel::Hpcc,
+            ..Settings::default()
+        };
         let Ok(outline) = Outline::new(scenario) else { return settings };
         let fastest = outline.layers.iter().map(|layer| layer.links);
         let fastest = fastest.map(|link| pause_time(link.rate, link.delay)).min();

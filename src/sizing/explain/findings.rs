@@ -26,6 +26,8 @@ pub enum Finding {
     ZeroHeadroom,
     /// Lossless headroom drops in spite of pauses, with a headroom above 0.
     HeadroomTooSmall,
+    /// The same in models whose headroom is a multiple of rate × delay.
+    FactorTooSmall,
     /// Packets dropped where a sizing condition is missed.
     SizingMissed,
     /// Lossy packets dropped: their class never pauses anybody.
@@ -44,11 +46,12 @@ pub enum Finding {
 
 impl Finding {
     /// Every finding, what calls for action first.
-    pub const ALL: [Finding; 11] = [
+    pub const ALL: [Finding; 12] = [
         Finding::Infeasible,
         Finding::DropsWithoutPause,
         Finding::ZeroHeadroom,
         Finding::HeadroomTooSmall,
+        Finding::FactorTooSmall,
         Finding::SizingMissed,
         Finding::LossyDrops,
         Finding::LossyPauses,
@@ -65,6 +68,7 @@ impl Finding {
             Finding::DropsWithoutPause => "drops_without_pause",
             Finding::ZeroHeadroom => "drops_with_zero_headroom",
             Finding::HeadroomTooSmall => "headroom_too_small",
+            Finding::FactorTooSmall => "headroom_factor_too_small",
             Finding::SizingMissed => "sizing_condition_missed",
             Finding::LossyDrops => "lossy_drops_never_pause",
             Finding::LossyPauses => "lossy_class_pauses",
@@ -95,9 +99,18 @@ impl Finding {
         match self {
             Finding::Infeasible => false,
             Finding::DropsWithoutPause => job.without_pause > 0,
-            Finding::ZeroHeadroom => headroom > 0 && job.pause_frames > 0 && job.peak_headroom == 0,
+            Finding::ZeroHeadroom => {
+                settings.scala && headroom > 0 && job.pause_frames > 0 && job.peak_headroom == 0
+            }
             Finding::HeadroomTooSmall => {
-                headroom > 0 && job.pause_frames > 0 && job.peak_headroom > 0
+                settings.scala && headroom > 0 && job.pause_frames > 0 && job.peak_headroom > 0
+            }
+            Finding::FactorTooSmall => {
+                let full = match settings.hpcc {
+                    true => job.dropped(DropReason::IngressAdmission),
+                    false => headroom,
+                };
+                !settings.scala && full > 0 && job.pause_frames > 0
             }
             Finding::SizingMissed => {
                 settings.scala

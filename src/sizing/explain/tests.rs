@@ -205,3 +205,59 @@ fn places_are_summed_over_intervals() {
     let first = seen.totals.first_drop.unwrap();
     assert!(sites.iter().any(|s| first < s.first && s.first <= first + 50_000_000));
 }
+
+/// Two lossless senders on a switch of an ns-3 project.
+fn of_project(set: &[&str]) -> Scenario {
+    scenario(&[&["dscp=24", "bytes=400KB"], set].concat())
+}
+
+#[test]
+fn headroom_of_the_ns3_models_is_asked_for_in_their_own_settings() {
+    const HPCC: [&str; 2] = ["switch.model=hpcc", "switch.HPCC.BufferSize=400KB"];
+    const OTHER: [&str; 3] = [
+        "switch.model=ns3-datacenter",
+        "switch.Ns3Datacenter.IngressPool=200KB",
+        "switch.Ns3Datacenter.BufferPool=900KB",
+    ];
+    for (model, small, setting, reason) in [
+        (
+            &HPCC[..],
+            "switch.HPCC.HeadroomFactor=0.7",
+            "HPCC.HeadroomFactor",
+            DropReason::IngressAdmission,
+        ),
+        (
+            &OTHER[..],
+            "switch.Ns3Datacenter.XoffFactor=0.7",
+            "Ns3Datacenter.XoffFactor",
+            DropReason::IngressHeadroom,
+        ),
+        (
+            &OTHER[..],
+            "switch.Ns3Datacenter.Xoff=4KB",
+            "Ns3Datacenter.Xoff",
+            DropReason::IngressHeadroom,
+        ),
+    ] {
+        let few = of_project(&[model, &[small]].concat());
+        let (moment, explained) = explained(&few);
+        assert_eq!(moment.site.reason, reason, "{small}");
+        let [advice] = explained.advice.as_slice() else { panic!("{small}: {explained:?}") };
+        assert_eq!((advice.setting.as_str(), advice.fits), (setting, true), "{small}");
+        // 2 × 6,250 B of the cable and two packets of 4,000 B (and what the model charges for one).
+        let need = match advice.because {
+            Because::HeadroomOfQueue { need, .. } => need,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(need, 20_500, "{small}");
+        let to = if advice.unit == "B" { advice.to } else { advice.to * 6_250.0 };
+        assert!(to >= 20_500.0 && to < 20_500.0 + 62.5, "{small}: {}", advice.to);
+        assert!(found(&few).contains(&Finding::FactorTooSmall), "{small}");
+        let cured = applied(&few, advice).expect("it can be tried");
+        assert_eq!(drops(&cured), 0, "{small}");
+        assert!(!found(&cured).contains(&Finding::FactorTooSmall), "{small}");
+    }
+    // Enough headroom and yet a drop: nothing to ask for.
+    let fine = of_project(&HPCC);
+    assert_eq!(drops(&fine), 0);
+}
