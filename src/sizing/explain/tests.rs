@@ -251,7 +251,7 @@ fn headroom_of_the_ns3_models_is_asked_for_in_their_own_settings() {
         };
         assert_eq!(need, 20_500, "{small}");
         let to = if advice.unit == "B" { advice.to } else { advice.to * 6_250.0 };
-        assert!(to >= 20_500.0 && to < 20_500.0 + 62.5, "{small}: {}", advice.to);
+        assert!((20_500.0..20_562.5).contains(&to), "{small}: {}", advice.to);
         assert!(found(&few).contains(&Finding::FactorTooSmall), "{small}");
         let cured = applied(&few, advice).expect("it can be tried");
         assert_eq!(drops(&cured), 0, "{small}");
