@@ -195,9 +195,7 @@ impl<'a> Session<'a> {
         let answered = known.map(Known::answered).unwrap_or_default().since(before);
         Ok(Execution { ended, skipped, answered })
     }
-}
 
-impl Session<'_> {
     /// Whether the simulations that answer one plan's points answer the other's too, point by
     /// point; false without reuse.
     pub fn same(&self, one: &Plan, other: &Plan) -> bool {
@@ -217,8 +215,7 @@ impl Session<'_> {
     }
 }
 
-/// What was saved: `reuse   12 of 500 jobs simulated, the others' results are theirs (41.7 jobs a
-/// simulation)`.
+/// What was saved: `reuse   12 of 500 jobs simulated, 488 follow exactly, 41.7 jobs a simulation`.
 pub fn reuse_line(answered: Answered) -> String {
     let Answered { simulated, covered } = answered;
     let all = simulated + covered;

@@ -310,18 +310,19 @@ fn relimit(
     let place = |name: &'static str| {
         table.columns().iter().position(|c| c.name == name).ok_or_else(|| wrong(name))
     };
-    let small = |name| Ok::<_, RecordError>(place(name).map(|at| batch.column(at))?.clone());
+    let column = |name: &'static str| place(name).map(|at| batch.column(at));
+    let small = |name: &'static str| {
+        column(name)?.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong(name))
+    };
     let (nodes, pools) = (small("node_id")?, small("pool_num")?);
-    let ints = |array: &ArrayRef| array.as_primitive_opt::<Int32Type>().cloned();
-    let (nodes, pools) = ints(&nodes).zip(ints(&pools)).ok_or_else(|| wrong("node_id"))?;
-    let buffs = cast(&small("buff_id")?, &DataType::Utf8)
+    let buffs = cast(column("buff_id")?, &DataType::Utf8)
         .map_err(|source| RecordError::Rows { table: table.name(), source })?;
     let buffs = buffs.as_string_opt::<i32>().ok_or_else(|| wrong("buff_id"))?;
-    let most = small("ivl_max_bytes")?;
-    let most = most.as_primitive_opt::<Int64Type>().ok_or_else(|| wrong("ivl_max_bytes"))?;
+    let most = column("ivl_max_bytes")?.as_primitive_opt::<Int64Type>();
+    let most = most.ok_or_else(|| wrong("ivl_max_bytes"))?;
     let limit_at = |limits: &RowLimits, row: usize| match table {
         StoredTable::PortBuffers => {
-            let buff = buff_of(buffs.value(row))?;
+            let buff = BuffId::ALL.into_iter().find(|buff| buff.name() == buffs.value(row))?;
             Some(limits.counter(buff, u8::try_from(pools.value(row)).ok()?))
         }
         _ => Some(limits.sum(i8::try_from(pools.value(row)).ok()?)),
@@ -342,25 +343,13 @@ fn relimit(
             bits: 64,
         };
         limits.push(i64::try_from(limit).map_err(|_| out())?);
-        let max = u128::from(most.value(row).unsigned_abs());
-        max_share.push(rows::percent(max, u128::from(limit)));
-        mean_share.push(rows::percent(integral, u128::from(length) * u128::from(limit)));
+        max_share.push(rows::max_share(most.value(row).unsigned_abs(), limit));
+        mean_share.push(rows::mean_share(integral, length, limit));
     }
     columns[place("buff_limit")?] = Arc::new(Int64Array::from(limits));
     columns[place("ivl_max_pct_util")?] = Arc::new(Float64Array::from(max_share));
     columns[place("ivl_mean_pct_util")?] = Arc::new(Float64Array::from(mean_share));
     Ok(())
-}
-
-fn buff_of(name: &str) -> Option<BuffId> {
-    Some(match name {
-        "ingressUsage" => BuffId::Ingress,
-        "egressQueue" => BuffId::Egress,
-        "hdrm" => BuffId::Headroom,
-        "shared" => BuffId::Shared,
-        "reserve" => BuffId::Reserve,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -27,14 +27,8 @@ pub(super) fn port_buffers(job: JobId, rows: &[PortBufferRow]) -> Result<RecordB
     columns.small("node_id", |r| r.node)?;
     columns.small("ifid", |r| r.port)?;
     columns.word("uldl", &SIDES, |r| side(r.side));
-    let words = ["ingressUsage", "egressQueue", "hdrm", "shared", "reserve"];
-    columns.word("buff_id", &words, |r| match r.buff {
-        BuffId::Ingress => 0,
-        BuffId::Egress => 1,
-        BuffId::Headroom => 2,
-        BuffId::Shared => 3,
-        BuffId::Reserve => 4,
-    });
+    // The order of declaration is the order of `ALL`, as the gauges have it too.
+    columns.word("buff_id", &BuffId::ALL.map(BuffId::name), |r| r.buff as i32);
     columns.small("pool_num", |r| u32::from(r.pool))?;
     columns.occupancy(|r| &r.occupancy)?;
     columns.finish()
@@ -312,10 +306,10 @@ impl<'a, T> Columns<'a, T> {
         self.int("ivl_min_bytes", |r| of(r).min)?;
         self.int("ivl_max_bytes", |r| of(r).max)?;
         self.float("ivl_mean_bytes", |r| quotient(of(r).integral, u128::from(of(r).length)));
-        self.float("ivl_max_pct_util", |r| percent(u128::from(of(r).max), u128::from(of(r).limit)));
+        self.float("ivl_max_pct_util", |r| max_share(of(r).max, of(r).limit));
         self.float("ivl_mean_pct_util", |r| {
             let o = of(r);
-            percent(o.integral, u128::from(o.length) * u128::from(o.limit))
+            mean_share(o.integral, o.length, o.limit)
         });
         Ok(())
     }
@@ -393,7 +387,17 @@ fn microseconds(ps: u64) -> f64 {
     ps as f64 / 1e6
 }
 
-pub(super) fn percent(part: u128, whole: u128) -> Option<f64> {
+/// `ivl_max_pct_util`.
+pub(super) fn max_share(max: u64, limit: u64) -> Option<f64> {
+    percent(u128::from(max), u128::from(limit))
+}
+
+/// `ivl_mean_pct_util`, of an integral in byte·ps over a length in ps.
+pub(super) fn mean_share(integral: u128, length: u64, limit: u64) -> Option<f64> {
+    percent(integral, u128::from(length) * u128::from(limit))
+}
+
+fn percent(part: u128, whole: u128) -> Option<f64> {
     // Multiplied first: 7 of 100 is 7, not a hair more.
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
@@ -414,6 +418,9 @@ mod tests {
         }
         for (place, reason) in DropReason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, place);
+        }
+        for (place, buff) in BuffId::ALL.into_iter().enumerate() {
+            assert_eq!(buff as usize, place);
         }
     }
 

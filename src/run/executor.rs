@@ -265,7 +265,7 @@ struct State<'a, W: Work, S: Sink<W::Output>> {
 }
 
 /// A panic while a lock is held is a bug elsewhere that is reported there; counts stay usable.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -245,9 +245,22 @@ impl<S: Simulate + ?Sized> Work for Simulations<'_, S> {
         if let Some(known) = self.known {
             return known.rows(self.simulator, &scenario, seeds, meta);
         }
-        let observed = self.simulator.simulate(&scenario, seeds)?;
-        JobRows::new(meta, record::Outcome::Ran(&observed)).map_err(|error| error.to_string())
+        simulated(self.simulator, &scenario, seeds, meta)
     }
+}
+
+/// The rows of a job's own simulation.
+///
+/// # Errors
+/// A message for the job's row.
+pub(super) fn simulated<S: Simulate + ?Sized>(
+    simulator: &S,
+    scenario: &Scenario,
+    seeds: Seeds,
+    meta: JobMeta,
+) -> Result<JobRows, String> {
+    let observed = simulator.simulate(scenario, seeds)?;
+    JobRows::new(meta, record::Outcome::Ran(&observed)).map_err(|error| error.to_string())
 }
 
 fn meta(source: &dyn JobSource, job: usize, known: Option<&Scenario>) -> Result<JobMeta, String> {

@@ -5,16 +5,18 @@
 //! read back or made again beyond it. A job that nothing answers is simulated; nothing here can
 //! make a job fail.
 
-use super::recorder::{JobSource, Simulate};
+use super::executor::lock;
+use super::recorder::{JobSource, Simulate, simulated};
 use crate::record::{Dataset, JobMeta, JobRows, Outcome, RunRecord, Source};
 use crate::scenario::Scenario;
 use crate::sim::random::Seeds;
 use crate::sim::reuse::{self, Groups, Point, Structure, structure};
 use crate::sweep::SEMANTICS_VERSION;
-use crate::sweep::plan::JobId;
-use std::collections::{BTreeMap, VecDeque};
+use crate::sweep::plan::{Job, JobId};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// Rows of simulations kept in memory, bytes.
 const MOST_KEPT: usize = 64 << 20;
@@ -78,10 +80,6 @@ pub struct Known<'a> {
     covered: AtomicUsize,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<'a> Known<'a> {
     /// Nothing yet but what a dataset has of earlier runs.
     pub fn new(dataset: &'a Dataset) -> Self {
@@ -129,21 +127,22 @@ impl<'a> Known<'a> {
         meta: JobMeta,
     ) -> Result<JobRows, String> {
         let key = structure(scenario, seeds, SEMANTICS_VERSION);
-        let Some(family) = self.family(key, scenario) else {
-            return self.plainly(simulator, scenario, seeds, meta);
-        };
-        let Ok(point) = family.groups.point(scenario) else {
-            return self.plainly(simulator, scenario, seeds, meta);
-        };
-        if let Some(rows) = self.answer(&family, &point, &meta) {
+        let family = self.family(key, scenario);
+        let at = family.as_ref().and_then(|family| family.groups.point(scenario).ok());
+        if let (Some(family), Some(point)) = (&family, at)
+            && let Some(rows) = self.answer(family, &point, &meta)
+        {
             self.covered.fetch_add(1, Ordering::Relaxed);
             return Ok(rows);
         }
-        let Some(watched) = simulator.watched(scenario, seeds, &family.groups) else {
-            return self.plainly(simulator, scenario, seeds, meta);
+        self.simulated.fetch_add(1, Ordering::Relaxed);
+        let Some((family, watched)) = family.and_then(|family| {
+            let watched = simulator.watched(scenario, seeds, &family.groups)?;
+            Some((family, watched))
+        }) else {
+            return simulated(simulator, scenario, seeds, meta);
         };
         let reuse::Watched { observations, outcome } = watched?;
-        self.simulated.fetch_add(1, Ordering::Relaxed);
         let job = meta.id;
         let rows = JobRows::new(meta, Outcome::Ran(&observations)).map_err(|e| e.to_string())?;
         let Ok(compared) = serde_json::to_string(&outcome) else { return Ok(rows) };
@@ -153,18 +152,6 @@ impl<'a> Known<'a> {
         let run = Arc::new(Run { job, outcome, stored: None });
         family.runs.write().unwrap_or_else(PoisonError::into_inner).push(run);
         Ok(rows.with_record(record))
-    }
-
-    fn plainly<S: Simulate + ?Sized>(
-        &self,
-        simulator: &S,
-        scenario: &Scenario,
-        seeds: Seeds,
-        meta: JobMeta,
-    ) -> Result<JobRows, String> {
-        self.simulated.fetch_add(1, Ordering::Relaxed);
-        let observed = simulator.simulate(scenario, seeds)?;
-        JobRows::new(meta, Outcome::Ran(&observed)).map_err(|error| error.to_string())
     }
 
     /// The simulations of a structure; `None`: its topology makes no sense.
@@ -208,7 +195,7 @@ impl<'a> Known<'a> {
                 seen = at + 1;
                 Arc::clone(run)
             };
-            // Itself, recorded by an earlier run with fewer tables.
+            // What it left before is what it is run again to replace.
             if run.job == meta.id {
                 continue;
             }
@@ -252,14 +239,11 @@ impl<'a> Known<'a> {
 
 /// How many structures the jobs of a plan that run have: at least so many have to be simulated.
 pub fn structures(source: &dyn JobSource) -> usize {
-    use rayon::prelude::*;
-    let jobs = source.jobs();
-    let of = |(job, planned): (usize, &crate::sweep::plan::Job)| {
+    let of = |(job, planned): (usize, &Job)| {
         let scenario = planned.infeasible.is_empty().then(|| source.scenario(job).ok())??;
         Some(structure(&scenario, planned.seeds, SEMANTICS_VERSION))
     };
-    let all: std::collections::BTreeSet<Structure> =
-        jobs.par_iter().enumerate().filter_map(of).collect();
+    let all: BTreeSet<Structure> = source.jobs().par_iter().enumerate().filter_map(of).collect();
     all.len()
 }
 

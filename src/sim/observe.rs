@@ -69,6 +69,17 @@ impl BuffId {
     /// Every counter.
     pub const ALL: [BuffId; 5] =
         [BuffId::Ingress, BuffId::Egress, BuffId::Headroom, BuffId::Shared, BuffId::Reserve];
+
+    /// The documented name.
+    pub fn name(self) -> &'static str {
+        match self {
+            BuffId::Ingress => "ingressUsage",
+            BuffId::Egress => "egressQueue",
+            BuffId::Headroom => "hdrm",
+            BuffId::Shared => "shared",
+            BuffId::Reserve => "reserve",
+        }
+    }
 }
 
 /// Why a packet was dropped.

@@ -67,12 +67,23 @@ pub enum Answer {
     Nowhere,
 }
 
+/// Places of which one's simulations are known to answer all: what is measured is the same there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leap {
+    /// The place that was simulated, at which the condition holds.
+    pub from: u64,
+    /// The last place with the same simulations, towards the one at which it does not.
+    pub to: u64,
+}
+
 /// A search under way. See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     goal: Goal,
     last: u64,
     probes: u64,
+    /// Places passed over, in order.
+    leaps: Vec<Leap>,
     /// By place counted so that the condition is expected to fail below and hold above.
     seen: BTreeMap<u64, Verdict>,
 }
@@ -82,7 +93,8 @@ impl Search {
     /// for at once: 1 is bisection, more run side by side. Where verdicts are monotone the answer
     /// does not depend on it.
     pub fn new(goal: Goal, last: u64, probes: u32) -> Self {
-        Search { goal, last, probes: u64::from(probes.max(1)), seen: BTreeMap::new() }
+        let probes = u64::from(probes.max(1));
+        Search { goal, last, probes, leaps: Vec::new(), seen: BTreeMap::new() }
     }
 
     /// The places wanted next, rising; `None`: the search is over.
@@ -103,13 +115,46 @@ impl Search {
         (!places.is_empty()).then_some(places)
     }
 
-    /// Two places between which the answer lies, with others in between: the one at which the
-    /// condition does not hold, and the one at which it holds (or, as long as it holds nowhere, which
-    /// cannot be run). `None`: there is more to ask of the ends, or nothing to ask.
-    pub fn bracket(&self) -> Option<(u64, u64)> {
+    /// As [`Search::ask`], passing over places whose simulations are known. `same` tells of a place
+    /// that was told and another one whether the simulations of the first answer the second; true
+    /// of all places between where it is true of the second.
+    ///
+    /// Asks for the last place with the simulations of the one that holds, and for its neighbour
+    /// beyond: mostly that is the answer and its proof. Where it was not, once, every value between
+    /// may differ from the next: from then on also for what [`Search::ask`] wants.
+    pub fn ask_knowing(&mut self, same: impl Fn(u64, u64) -> bool) -> Option<Vec<u64>> {
+        let asked = self.ask()?;
+        let Some((low, holds)) = self.bracket() else { return Some(asked) };
+        let from = self.turned(holds);
+        let (mut known, mut beyond) = (holds, low);
+        while known - beyond > 1 {
+            let middle = beyond + (known - beyond) / 2;
+            if same(from, self.turned(middle)) { known = middle } else { beyond = middle }
+        }
+        if known == holds {
+            return Some(asked);
+        }
+        let mut places = vec![self.turned(known), self.turned(known - 1)];
+        if !self.leaps.is_empty() {
+            places.extend(asked);
+        }
+        places.retain(|&place| !self.seen.contains_key(&self.turned(place)));
+        places.sort_unstable();
+        places.dedup();
+        self.leaps.push(Leap { from, to: self.turned(known) });
+        Some(places)
+    }
+
+    /// The places passed over so far.
+    pub fn leaps(&self) -> &[Leap] {
+        &self.leaps
+    }
+
+    /// Two places between which the answer lies, as kept here: one that does not hold and one that
+    /// does, with others in between. `None`: the ends were not told, or nothing holds.
+    fn bracket(&self) -> Option<(u64, u64)> {
         let ends = [0, self.last].iter().all(|end| self.seen.contains_key(end));
-        let (low, high) = ends.then(|| self.open())??;
-        Some((self.turned(low), self.turned(high)))
+        ends.then(|| self.open())?.filter(|(_, high)| self.seen[high] == Verdict::Holds)
     }
 
     /// Takes a verdict, for a place that was asked for or any other in the range.

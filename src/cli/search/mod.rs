@@ -131,15 +131,6 @@ struct Found {
     took: std::time::Duration,
     /// How the jobs run now were answered.
     answered: Answered,
-    /// Values passed over because simulations at one end answer them.
-    leaps: Vec<Leap>,
-}
-
-/// Simulations at one place that answer every place up to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Leap {
-    from: u64,
-    to: u64,
 }
 
 impl Question {
@@ -196,20 +187,12 @@ impl Question {
         let mut planned = self.setting.planned(&self.folder, &self.ends);
         let mut noted = args.quiet || !planned.is_empty();
         let (mut probes, mut needed, mut ran) = (BTreeMap::new(), BTreeSet::new(), 0);
-        let (mut answered, mut leaps) = (Answered::default(), Vec::new());
-        while let Some(asked) = search.ask() {
-            let leap = search.bracket().and_then(|between| self.leap(&session, between));
-            // The last value with the same simulations, and the first without.
-            let mut places: BTreeSet<u64> = match leap {
-                Some(Leap { from, to }) if to > from => [to, to + 1].into(),
-                Some(Leap { to, .. }) => [to - 1, to].into(),
-                None => BTreeSet::new(),
-            };
-            // Where that was not the answer once, values between may differ without end.
-            if leap.is_none() || !leaps.is_empty() {
-                places.extend(asked);
-            }
-            leaps.extend(leap);
+        let mut answered = Answered::default();
+        let at = |place: u64| self.plan(&BTreeSet::from([self.setting.amount(place)]));
+        while let Some(places) = search.ask_knowing(|one, other| {
+            let plans = at(one).and_then(|one| Ok((one, at(other)?)));
+            plans.is_ok_and(|(one, other)| session.same(&one, &other))
+        }) {
             let amounts: BTreeSet<Rational> =
                 places.iter().map(|&place| self.setting.amount(place)).collect();
             planned.extend(&amounts);
@@ -247,22 +230,6 @@ impl Question {
         }
         // A job without the setting belongs to every step, and is needed once.
         let before = needed.len().saturating_sub(ran);
-        Ok(Found { search, probes, ran, before, took: begin.elapsed(), answered, leaps })
-    }
-
-    /// From the place that holds, how far towards the one that does not its own simulations answer
-    /// every value: up to there what is measured is the same, exactly.
-    fn leap(&self, session: &Session<'_>, (fails, holds): (u64, u64)) -> Option<Leap> {
-        let at = |place: u64| self.plan(&BTreeSet::from([self.setting.amount(place)]));
-        let here = at(holds).ok()?;
-        let same = |place: u64| at(place).is_ok_and(|there| session.same(&here, &there));
-        let toward = |steps: u64| if fails < holds { holds - steps } else { holds + steps };
-        // Both ends of the range are known: what is left lies between them.
-        let (mut known, mut beyond) = (0, fails.abs_diff(holds));
-        while beyond - known > 1 {
-            let middle = known + (beyond - known) / 2;
-            if same(toward(middle)) { known = middle } else { beyond = middle }
-        }
-        (known > 0).then(|| Leap { from: holds, to: toward(known) })
+        Ok(Found { search, probes, ran, before, took: begin.elapsed(), answered })
     }
 }

@@ -60,7 +60,7 @@ pub fn text(question: &Question, found: &Found) -> String {
     for warning in warnings(question, found) {
         let _ = writeln!(out, "warning {warning}");
     }
-    for leap in &found.leaps {
+    for leap in found.search.leaps() {
         let values = leap.from.abs_diff(leap.to);
         let _ = writeln!(
             out,
@@ -212,7 +212,7 @@ pub fn json(question: &Question, found: &Found) -> Result<String, Failure> {
     };
     let probes: Vec<Json> = found.probes.iter().map(|(&place, p)| probe(place, p)).collect();
     let leaps: Vec<Json> =
-        found.leaps.iter().map(|leap| json!([value(leap.from), value(leap.to)])).collect();
+        found.search.leaps().iter().map(|leap| json!([value(leap.from), value(leap.to)])).collect();
     let document = json!({
         "sweep": question.ends.name,
         "setting": setting.name,

@@ -29,6 +29,28 @@ function bodyOf(section) {
   return document.querySelector("#" + section + " .body");
 }
 
+// A table that is only read: heads are [text, class], rows are elements.
+function plainTable(heads, rows) {
+  return el(
+    "div",
+    { class: "scroll" },
+    el(
+      "table",
+      { class: "plain" },
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          heads.map(([text, kind]) => el("th", { class: kind }, text)),
+        ),
+      ),
+      el("tbody", {}, rows),
+    ),
+  );
+}
+
 // A labelled control.
 function field(label, control, kind) {
   return el(

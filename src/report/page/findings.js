@@ -102,26 +102,14 @@ function drawFlips(told) {
         " of neighbouring points within 1 % of a setting, one of which loses packets: a knife edge, keep away from it." +
         (told.flips_all > shown.length ? " The first " + shown.length + ":" : ""),
     ),
-    el(
-      "div",
-      { class: "scroll" },
-      el(
-        "table",
-        { class: "plain" },
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            el("th", {}, "setting"),
-            el("th", { class: "num" }, "apart"),
-            el("th", {}, "below"),
-            el("th", {}, "above"),
-          ),
-        ),
-        el("tbody", {}, shown.map(row)),
-      ),
+    plainTable(
+      [
+        ["setting"],
+        ["apart", "num"],
+        ["below"],
+        ["above"],
+      ],
+      shown.map(row),
     ),
   );
 }
@@ -161,26 +149,14 @@ function drawLosses(told) {
           ? " Those that lost most often, " + shown.length + " of them:"
           : ""),
     ),
-    el(
-      "div",
-      { class: "scroll" },
-      el(
-        "table",
-        { class: "plain" },
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            el("th", {}, "point"),
-            el("th", { class: "num" }, "with loss"),
-            el("th", { class: "num" }, "share"),
-            el("th", { class: "num" }, "95 % interval (Wilson)"),
-          ),
-        ),
-        el("tbody", {}, shown.map(row)),
-      ),
+    plainTable(
+      [
+        ["point"],
+        ["with loss", "num"],
+        ["share", "num"],
+        ["95 % interval (Wilson)", "num"],
+      ],
+      shown.map(row),
     ),
   );
 }

@@ -104,28 +104,7 @@ function drawSweep() {
             ? "The dataset has no table of points."
             : "Nothing varies: one scenario.",
         )
-      : el(
-          "div",
-          { class: "scroll" },
-          el(
-            "table",
-            { class: "plain" },
-            el(
-              "thead",
-              {},
-              el(
-                "tr",
-                {},
-                el("th", {}, "name"),
-                el("th", {}, "kind"),
-                el("th", {}, "base unit"),
-                el("th", { class: "num" }, "values"),
-                el("th", {}, ""),
-              ),
-            ),
-            el("tbody", {}, axes.map(row)),
-          ),
-        );
+      : plainTable([["name"], ["kind"], ["base unit"], ["values", "num"], [""]], axes.map(row));
   const removed = head.exclusions.filter((one) => one.points > 0);
   const kept = head.exclusions.length - removed.length;
   bodyOf("sweep").replaceChildren(

@@ -198,25 +198,18 @@ function lossTable(job) {
     );
   return [
     el("h3", {}, "Where packets were lost"),
-    el(
-      "div",
-      { class: "scroll" },
-      el(
-        "table",
-        { class: "plain" },
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            ["where", "port", "class", "pool", "reason", "packets", "bytes", "first by"].map(
-              (head, index) => el("th", { class: index === 0 || index === 4 ? "" : "num" }, head),
-            ),
-          ),
-        ),
-        el("tbody", {}, job.drops.slice(0, LOST).map(row)),
-      ),
+    plainTable(
+      [
+        ["where"],
+        ["port", "num"],
+        ["class", "num"],
+        ["pool", "num"],
+        ["reason"],
+        ["packets", "num"],
+        ["bytes", "num"],
+        ["first by", "num"],
+      ],
+      job.drops.slice(0, LOST).map(row),
     ),
     lost > LOST &&
       el(

@@ -64,16 +64,6 @@ impl Groups {
         })
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
-    }
-
     /// Group of a switch, by its place among the switches.
     pub(super) fn of(&self, switch: usize) -> usize {
         self.of[switch] as usize
@@ -148,14 +138,6 @@ struct GroupStart {
     limits: RowLimits,
 }
 
-impl Point {
-    /// Whether every counter is compared with the same, so that rows are equal as they are.
-    pub fn same_limits(&self, other: &Point) -> bool {
-        let mut both = self.groups.iter().zip(&other.groups);
-        self.groups.len() == other.groups.len() && both.all(|(a, b)| a.limits == b.limits)
-    }
-}
-
 /// What a run compared, by group of its switches.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Outcome {
@@ -171,31 +153,13 @@ pub(super) struct GroupSeen {
     pub(super) gap: Interval,
 }
 
-impl Watched {
-    /// The observations as another point would have left them, which the outcome holds for.
-    pub fn at(&self, groups: &Groups, point: &Point) -> Observations {
-        let mut all = self.observations.clone();
-        for row in &mut all.port_buffers {
-            if let Some(limits) = groups.limits(point, row.node) {
-                row.occupancy.limit = limits.counter(row.buff, row.pool);
-            }
-        }
-        for row in &mut all.switch_buffers {
-            if let Some(limits) = groups.limits(point, row.node) {
-                row.occupancy.limit = limits.sum(row.pool);
-            }
-        }
-        all
-    }
-}
-
 impl Outcome {
     /// From every switch's place and what it compared.
     pub(super) fn gather(
         groups: &Groups,
         switches: impl Iterator<Item = (usize, GroupSeen)>,
     ) -> Outcome {
-        let mut gathered: Vec<Option<GroupSeen>> = vec![None; groups.len()];
+        let mut gathered: Vec<Option<GroupSeen>> = vec![None; groups.groups.len()];
         for (at, seen) in switches {
             match &mut gathered[groups.of(at)] {
                 Some(group) => {

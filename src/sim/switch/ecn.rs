@@ -5,8 +5,9 @@
 //! the decision is taken when a data frame starts.
 
 use crate::scenario::EcnHandler;
-use crate::scenario::startup::Startup;
+use crate::scenario::startup::{Pool, Startup};
 use crate::sim::random::{Stream, unit};
+use crate::sim::switch::buffer::watch::{Bound, Interval};
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -24,62 +25,40 @@ pub struct Marker {
     seen: [BandSeen; 8],
 }
 
-/// Where the averages of a pool were when packets could be marked. Averages are not below 0, so
-/// their bits are in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What the averages of a pool were compared with when packets could be marked, as bits: averages
+/// and thresholds are not below 0, so their bits are in their order. An average is below an end of
+/// the band if its bits and one are at most those of the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BandSeen {
-    /// Bits of the band's lower end: at least these, one more than those of every average below it.
-    lower_least: u64,
-    /// At most these, those of every average not below it.
-    lower_most: u64,
-    /// The same of the upper end.
-    upper_least: u64,
-    upper_most: u64,
+    lower: Interval,
+    upper: Interval,
     /// A draw was made inside the band: the bits of its ends and of the largest probability.
     drawn: Option<[u64; 3]>,
 }
 
-impl Default for BandSeen {
-    fn default() -> Self {
-        BandSeen {
-            lower_least: 0,
-            lower_most: u64::MAX,
-            upper_least: 0,
-            upper_most: u64::MAX,
-            drawn: None,
-        }
-    }
-}
-
 impl BandSeen {
     fn see(&mut self, average: f64, (lower, upper): (f64, f64), max_probability: f64) {
-        let bits = average.to_bits();
+        let beyond = average.to_bits() + 1;
+        self.lower.compared(beyond, average < lower);
         if average < lower {
-            self.lower_least = self.lower_least.max(bits + 1);
             return;
         }
-        self.lower_most = self.lower_most.min(bits);
-        if average >= upper {
-            self.upper_most = self.upper_most.min(bits);
-        } else {
-            self.upper_least = self.upper_least.max(bits + 1);
-            self.drawn = Some([lower.to_bits(), upper.to_bits(), max_probability.to_bits()]);
+        self.upper.compared(beyond, average < upper);
+        if average < upper {
+            self.drawn = Some([lower, upper, max_probability].map(f64::to_bits));
         }
     }
 
     fn holds(&self, (lower, upper): (f64, f64), max_probability: f64) -> bool {
-        let [low, high] = [lower, upper].map(f64::to_bits);
-        let same = [low, high, max_probability.to_bits()];
-        (self.lower_least..=self.lower_most).contains(&low)
-            && (self.upper_least..=self.upper_most).contains(&high)
+        let same = [lower, upper, max_probability].map(f64::to_bits);
+        self.lower.holds(same[0])
+            && self.upper.holds(same[1])
             && self.drawn.is_none_or(|drawn| drawn == same)
     }
 
     fn add(&mut self, other: &BandSeen) {
-        self.lower_least = self.lower_least.max(other.lower_least);
-        self.lower_most = self.lower_most.min(other.lower_most);
-        self.upper_least = self.upper_least.max(other.upper_least);
-        self.upper_most = self.upper_most.min(other.upper_most);
+        self.lower.add(&other.lower);
+        self.upper.add(&other.upper);
         // Switches of one start-up have one band.
         self.drawn = self.drawn.or(other.drawn);
     }
@@ -105,7 +84,7 @@ impl EcnSeen {
 
 /// Lower and upper threshold of each pool, bytes.
 fn bands(startup: &Startup) -> [(f64, f64); 8] {
-    let band = |pool: Option<crate::scenario::startup::Pool>| match pool {
+    let band = |pool: Option<Pool>| match pool {
         Some(pool) => (pool.ecn_lower, pool.ecn_upper),
         None => (f64::INFINITY, f64::INFINITY),
     };

@@ -195,4 +195,36 @@ proptest! {
         }
         prop_assert_eq!(again, whole);
     }
+
+    /// Values fall into boxes of equal simulations; what is known of them saves questions, and never
+    /// changes the answer nor costs many.
+    #[test]
+    fn what_is_known_changes_no_answer(
+        last in 2u64..1_000_000,
+        share in 0.0..1.0f64,
+        width in prop_oneof![Just(1u64), Just(u64::MAX), 1u64..100_000],
+        largest in any::<bool>(),
+        probes in 1u32..4,
+    ) {
+        let edge = (last as f64 * share) as u64;
+        let goal = if largest { Goal::Largest } else { Goal::Smallest };
+        let verdict = |p: u64| holds_if(if largest { p <= edge } else { p >= edge });
+        // Counted from the edge, which no box reaches across.
+        let of = |p: u64| (verdict(p) == Verdict::Holds, p.abs_diff(edge) / width);
+        let (plain, _) = run(Search::new(goal, last, probes), verdict);
+        let mut knowing = Search::new(goal, last, probes);
+        while let Some(places) = knowing.ask_knowing(|one, other| of(one) == of(other)) {
+            for place in places {
+                prop_assert!(!knowing.seen().contains_key(&place), "asked twice for {}", place);
+                knowing.tell(place, verdict(place));
+            }
+        }
+        prop_assert_eq!(knowing.answer(), plain.answer());
+        let (told, without) = (knowing.seen().len(), plain.seen().len());
+        prop_assert!(told <= 3 * without + 4, "{} places, {} without", told, without);
+        if width == u64::MAX {
+            // All that holds is one simulation: the edge and its neighbour, after the first round.
+            prop_assert!(told <= 4 + probes as usize, "{}", told);
+        }
+    }
 }

@@ -3,8 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use super::{Place, SWEEP};
-use poolsweep::record::{ChunkWriter, Dataset, JobMeta, Outcome, TableSet};
-use poolsweep::sweep::plan::Plan;
+use poolsweep::record::Outcome;
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -117,30 +116,8 @@ fn shards_run_at_once_even_one_twice_and_make_the_same_dataset() {
 fn failed_jobs_run_again_when_asked() {
     let place = Place::new(SWEEP);
     place.succeeds(&["plan", "sweep.yaml", "--out", "data"]);
-    let plan = Plan::load_frozen(&place.path("data/plan.json")).unwrap();
-    {
-        // As a version with a bug would have left it.
-        let dataset = Dataset::open_or_create(place.path("data")).unwrap();
-        let mut chunk = ChunkWriter::new(&dataset, &plan.hash());
-        for (index, job) in plan.jobs.iter().enumerate().take(2) {
-            let scenario = plan.scenario(index).unwrap();
-            let meta = JobMeta {
-                id: job.id,
-                repetition: job.repetition,
-                seed: job.seeds.sweep,
-                scenario: plan.scenario_json(index).unwrap(),
-                tables: scenario.record.tables.iter().copied().collect::<TableSet>(),
-                interval: scenario.record.interval.unwrap(),
-                zeros: false,
-            };
-            let outcome = match index {
-                0 => Outcome::Failed("made up"),
-                _ => Outcome::Quarantined("made up"),
-            };
-            chunk.push(meta, outcome).unwrap();
-        }
-        chunk.finish().unwrap();
-    }
+    // As a version with a bug would have left it.
+    place.make_up_rows("data", [Outcome::Failed("made up"), Outcome::Quarantined("made up")]);
     let (code, _, stderr) = place.ends(&["run", "data", "-q"]);
     assert_eq!(code, 6);
     assert!(stderr.contains("poolsweep retry --failed"), "{stderr}");

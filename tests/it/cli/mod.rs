@@ -16,6 +16,8 @@ mod slurm;
 mod trust;
 
 use assert_cmd::Command;
+use poolsweep::record::{ChunkWriter, Dataset, JobMeta, Outcome, TableSet};
+use poolsweep::sweep::plan::Plan;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -74,6 +76,27 @@ impl Place {
         let (code, stdout, stderr) = self.ends(arguments);
         assert_eq!(code, 0, "{arguments:?}: {stderr}");
         stdout
+    }
+
+    /// Rows for the first jobs of a dataset's plan that say what nothing came to.
+    fn make_up_rows<const N: usize>(&self, dataset: &str, outcomes: [Outcome<'_>; N]) {
+        let plan = Plan::load_frozen(&self.path(dataset).join("plan.json")).unwrap();
+        let dataset = Dataset::open_or_create(self.path(dataset)).unwrap();
+        let mut chunk = ChunkWriter::new(&dataset, &plan.hash());
+        for (index, (job, outcome)) in plan.jobs.iter().zip(outcomes).enumerate() {
+            let scenario = plan.scenario(index).unwrap();
+            let meta = JobMeta {
+                id: job.id,
+                repetition: job.repetition,
+                seed: job.seeds.sweep,
+                scenario: plan.scenario_json(index).unwrap(),
+                tables: scenario.record.tables.iter().copied().collect::<TableSet>(),
+                interval: scenario.record.interval.unwrap(),
+                zeros: false,
+            };
+            chunk.push(meta, outcome).unwrap();
+        }
+        chunk.finish().unwrap();
     }
 
     /// Every row of a dataset's tables as CSV, in an order that no part boundary can change.

@@ -1,8 +1,7 @@
 //! `report`: what of a dataset is on the page. How the page looks and works, a browser tests.
 
 use super::{Place, SWEEP};
-use poolsweep::record::{ChunkWriter, Dataset, JobMeta, Outcome, TableSet};
-use poolsweep::sweep::plan::Plan;
+use poolsweep::record::Outcome;
 use serde_json::Value;
 
 fn page(place: &Place, name: &str) -> String {
@@ -116,29 +115,10 @@ scenarios:
 fn failed_and_quarantined_jobs_are_there_with_their_reason() {
     let place = Place::new(SWEEP);
     place.succeeds(&["plan", "sweep.yaml", "--out", "data"]);
-    let plan = Plan::load_frozen(&place.path("data/plan.json")).unwrap();
-    {
-        let dataset = Dataset::open_or_create(place.path("data")).unwrap();
-        let mut chunk = ChunkWriter::new(&dataset, &plan.hash());
-        for (index, job) in plan.jobs.iter().enumerate().take(2) {
-            let scenario = plan.scenario(index).unwrap();
-            let meta = JobMeta {
-                id: job.id,
-                repetition: job.repetition,
-                seed: job.seeds.sweep,
-                scenario: plan.scenario_json(index).unwrap(),
-                tables: scenario.record.tables.iter().copied().collect::<TableSet>(),
-                interval: scenario.record.interval.unwrap(),
-                zeros: false,
-            };
-            let outcome = match index {
-                0 => Outcome::Failed("a failure made up"),
-                _ => Outcome::Quarantined("a death made up"),
-            };
-            chunk.push(meta, outcome).unwrap();
-        }
-        chunk.finish().unwrap();
-    }
+    place.make_up_rows(
+        "data",
+        [Outcome::Failed("a failure made up"), Outcome::Quarantined("a death made up")],
+    );
     let told = report(&place, &["data"]);
     let jobs = &told["jobs"];
     let mut found: Vec<_> = (0..2)

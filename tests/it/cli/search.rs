@@ -398,18 +398,7 @@ fn questions_without_sense_are_refused_before_anything_runs() {
 
 #[test]
 fn failed_jobs_are_no_answer_and_budgets_do_not_hold() {
-    let failing = "\
-schema: 1
-name: failing
-base:
-  duration: 10s
-  until: drained
-  topology: {kind: single-switch, hosts: 5}
-  traffic:
-    - {pattern: uniform, load: 0.5, bytes: 1000B, length: 1us}
-    - {pattern: incast, senders: 1, bytes: 4KB}
-";
-    let place = Place::new(failing);
+    let place = Place::new(super::results::FAILING);
     let length = ["--setting", "traffic[0].length", "--largest", "--from", "1us"];
     let more = ["--to", "9s", "--step", "8999999us", "--condition", "drops == 0", "-q"];
     let (code, stdout, stderr) =
