@@ -59,15 +59,6 @@ impl Label {
 }
 
 impl Packet {
-    /// No packet: one without a byte.
-    pub const NONE: Packet = Packet { ends: 0, rest: 0 };
-
-    /// Whether it is no packet.
-    #[inline]
-    pub fn is_none(self) -> bool {
-        self.rest == 0
-    }
-
     /// A packet of `ip` bytes (1 to 65,535) of a flow, by its place in the flow table.
     #[inline]
     pub fn new(flow: u32, dst: u32, ip: u16, label: Label) -> Packet {

@@ -195,13 +195,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let switch = &self.switches[to.switch as usize];
             switch.marker.admit(&mut self.averages[out][pool & 7], enqueued.queue);
         }
-        to.queues[usize::from(packet.tc() & 7)].push(packet);
+        to.queues[usize::from(packet.tc() & 7)].push_back(packet);
         to.ready |= 1 << (packet.tc() & 7);
         let (idle, switch) = (to.free <= self.key, to.switch as usize);
-        let manager = &self.switches[switch].manager;
-        if !M::OWN_FRAMES || manager.charges(packet.tc()) {
-            let reserve = manager.reserve();
-            self.measure_admission((port, out), pool, bytes, enqueued, reserve);
+        if !M::OWN_FRAMES || self.switches[switch].manager.charges(packet.tc()) {
+            self.measure_admission(port, out, pool, bytes, enqueued);
         }
         if idle {
             self.start_next(out);
@@ -316,8 +314,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
         let pool = switch.manager.pool_of(packet.tc());
         let from = switch.first_port + in_port;
         if !M::OWN_FRAMES || switch.manager.charges(packet.tc()) {
-            let reserve = switch.manager.reserve();
-            self.measure_departure((from, port), pool, bytes, departed, reserve);
+            self.measure_departure(from, port, pool, bytes, departed);
         }
         if departed.resume {
             self.send_resume(from, pool);
@@ -361,7 +358,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
                 false => 7 - (sendable.leading_zeros() as usize & 7),
             };
             let queue = &mut p.queues[tc];
-            let mut packet = queue.pop();
+            let mut packet = queue.pop_front().expect("a ready class has a packet");
             if queue.is_empty() {
                 p.ready &= !(1 << tc);
             }
@@ -451,11 +448,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline(always)]
     fn measure_admission(
         &mut self,
-        (port, out): (usize, usize),
+        port: usize,
+        out: usize,
         pool: usize,
         bytes: u64,
         enqueued: Enqueued,
-        reserve: u64,
     ) {
         let buff = match enqueued.place {
             Place::Pool => BuffId::Ingress,
@@ -465,6 +462,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
             let gauge = port_gauge(port, pool, stride, buff);
             if M::COUNTERS > 3 && enqueued.place == Place::Pool {
+                let reserve = self.reserve_of(port);
                 self.gauges.rise_in_parts(gauge, enqueued.ingress, now, reserve);
             } else {
                 self.gauges.rise(gauge, enqueued.ingress, now);
@@ -490,11 +488,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     #[inline(always)]
     fn measure_departure(
         &mut self,
-        (from, out): (usize, usize),
+        from: usize,
+        out: usize,
         pool: usize,
         bytes: u64,
         departed: Departed,
-        reserve: u64,
     ) {
         if D::PORTS {
             let (stride, now) = ((self.stride, M::COUNTERS), self.now);
@@ -502,6 +500,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             if departed.from_pool != 0 {
                 let gauge = port_gauge(from, pool, stride, BuffId::Ingress);
                 if M::COUNTERS > 3 {
+                    let reserve = self.reserve_of(from);
                     self.gauges.fall_in_parts(gauge, departed.ingress, now, reserve);
                 } else {
                     self.gauges.fall(gauge, departed.ingress, now);

@@ -2,7 +2,7 @@
 //!
 //! Owns all state of a running job. One file a concern: `build` lays it out, `drive` is the
 //! loop, `forward` moves packets through switches, `pause` handles PFC, `hosts` the ends, `tally`
-//! what is measured, `queue` what waits, `shared` what whole switches hold, `held` what stands in the buffers,
+//! what is measured, `shared` what whole switches hold, `held` what stands in the buffers,
 //! `balance` what equal-cost members carry, `deadlock` pauses that wait in a circle, `audit` checks
 //! conservation. Generic over
 //! the buffer manager, the event list and the depth of measurement, so nothing is dispatched
@@ -18,7 +18,6 @@ mod held;
 mod hosts;
 mod nics;
 mod pause;
-mod queue;
 mod shared;
 mod tally;
 
@@ -33,7 +32,7 @@ use super::host::sender::Sender;
 use super::link::Line;
 use super::meter::{Depth, Extremes, Gauges};
 use super::observe::{End, Observations};
-use super::packet::{Frame, Framing, PfcFrame};
+use super::packet::{Frame, Framing, Packet, PfcFrame};
 use super::reuse::{GroupSeen, Groups, Outcome};
 use super::switch::buffer::BufferManager;
 use super::switch::ecn::Marker;
@@ -41,7 +40,6 @@ use super::switch::route::{Balancer, Forwarding, MemberStats};
 use super::traffic::FlowSource;
 use nics::Nics;
 use pause::{Pauses, PendingEffect};
-use queue::Queue;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::marker::PhantomData;
@@ -57,7 +55,7 @@ enum Peer {
 /// A switch port: what the per-packet path reads and writes of it.
 ///
 /// In this order, so that what every packet touches shares a cache line and a class that is not
-/// in use costs none. Nine lines: with an even number, ports would compete for part of a cache.
+/// in use costs none. Seven lines: with an even number, ports would compete for part of a cache.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Port {
@@ -88,7 +86,7 @@ struct Port {
     /// itself, where class 0 and PFC share a queue.
     pfc: VecDeque<(PfcFrame, u32)>,
     /// Packets queued, by class.
-    queues: [Queue; 8],
+    queues: [VecDeque<Packet>; 8],
 }
 
 impl Port {

@@ -11,6 +11,8 @@ use crate::sim::switch::route::FlowHashes;
 pub struct Carried {
     /// For the other end.
     pub header: Header,
+    /// What equal-cost choices depend on; up to date only in networks with choices.
+    pub hashes: FlowHashes,
     /// UDP source port.
     pub entropy: u16,
     /// Class in the NICs' queues and pools.
@@ -21,39 +23,20 @@ pub struct Carried {
 #[derive(Debug, Default)]
 pub struct Packets {
     slots: Vec<Carried>,
-    /// What equal-cost choices depend on, by place: hashes and source port. Apart from the rest,
-    /// because every switch with a choice looks at it. Empty in networks without choices.
-    hashes: Vec<(FlowHashes, u16)>,
     free: Vec<u32>,
 }
 
 impl Packets {
-    /// Keeps a header, and its hashes in networks with choices; its place.
+    /// Keeps a header; its place.
     #[inline]
-    pub fn insert(&mut self, carried: Carried, hashes: Option<FlowHashes>) -> u32 {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = carried;
-                slot
-            }
-            None => {
-                self.slots.push(carried);
-                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way")
-            }
-        };
-        if let Some(hashes) = hashes {
-            if self.hashes.len() < self.slots.len() {
-                self.hashes.push(Default::default());
-            }
-            self.hashes[slot as usize] = (hashes, carried.entropy);
+    pub fn insert(&mut self, carried: Carried) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = carried;
+            slot
+        } else {
+            self.slots.push(carried);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets under way")
         }
-        slot
-    }
-
-    /// Hashes and source port of a packet under way, in networks with choices.
-    #[inline]
-    pub fn hashes(&self, slot: u32) -> (FlowHashes, u16) {
-        self.hashes[slot as usize]
     }
 
     /// A header under way.

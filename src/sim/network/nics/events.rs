@@ -9,7 +9,6 @@ use crate::sim::host::receiver::Signal;
 use crate::sim::meter::Depth;
 use crate::sim::nic::egress::Urgent;
 use crate::sim::nic::ingress::Arrived;
-use crate::sim::nic::packets::Carried;
 use crate::sim::nic::stats::FlowStats;
 use crate::sim::nic::{Done, Incoming, Message, PacketKind, Transport, Whole};
 use crate::sim::observe::{DropReason, End};
@@ -186,18 +185,16 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
     pub(super) fn nic_packet(&mut self, host: u32, packet: Packet) {
         let (now, h) = (self.now, host as usize);
         let nics = nics!(self);
-        let &Carried { ref header, entropy, class } = nics.packets.get(packet.flow());
-        let data = header.kind == PacketKind::Data;
+        let carried = nics.packets.take(packet.flow());
         if self.late
-            && !data
-            && let Some(other) = nics.transport.ends_flow(header)
+            && let Some(other) = nics.transport.ends_flow(&carried.header)
         {
             self.take_before(other);
         }
         let nics = nics!(self);
         let cut = packet.is_cut();
-        let data = data && !cut;
-        let class = if cut { TRIMMED_CLASS } else { class };
+        let data = carried.header.kind == PacketKind::Data && !cut;
+        let class = if cut { TRIMMED_CLASS } else { carried.class };
         let payload = data.then(|| packet.ip().saturating_sub(nics.transport.overhead()));
         let (arrived, pool) = match nics.model {
             NicModel::Hpcc => (TAKEN, 0),
@@ -213,7 +210,7 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             let (reason, bytes) = (DropReason::NicReceivePool, packet.ip());
             self.tally.drop(now, h, packet.tc(), reason, bytes, false);
             self.tally.dropped_ip += bytes;
-            self.forget_packet(packet);
+            nics!(self).transport.lost(&carried.header);
             self.drive_nic(host);
             self.nics_done();
             return;
@@ -223,8 +220,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             self.tally.deliver(packet.ip(), now);
         }
         let incoming = Incoming {
-            header: nics!(self).packets.take(packet.flow()).header,
-            entropy,
+            header: carried.header,
+            entropy: carried.entropy,
             ip: packet.ip() as u16,
             whole: match (cut, packet.is_trimmed_on_last_hop()) {
                 (false, _) => Whole::Whole,
@@ -249,16 +246,11 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
 
     /// A packet of a reactive NIC was dropped on its way.
     pub(in crate::sim::network) fn lose_packet(&mut self, packet: Packet) {
-        self.forget_packet(packet);
-        self.look_for_drain();
-        self.nics_done();
-    }
-
-    /// Tells the transport that a packet is gone.
-    fn forget_packet(&mut self, packet: Packet) {
         let nics = nics!(self);
         let carried = nics.packets.take(packet.flow());
         nics.transport.lost(&carried.header);
+        self.look_for_drain();
+        self.nics_done();
     }
 
     /// The job may have drained.
@@ -386,7 +378,7 @@ impl Nics {
     /// is the source port, so that what spreads its packets does so there too.
     #[inline]
     pub(in crate::sim::network) fn identity(&self, packet: Packet) -> (u64, FlowHashes) {
-        let (hashes, entropy) = self.packets.hashes(packet.flow());
-        (u64::from(entropy), hashes)
+        let carried = self.packets.get(packet.flow());
+        (u64::from(carried.entropy), carried.hashes)
     }
 }

@@ -306,9 +306,13 @@ impl Nics {
         let (transport, mut io) = self.parts(host);
         transport.sending(now, end, host, out, &mut io);
         self.committed += u64::from(out.ip);
-        let hashes = self.choices.then(|| self.hashes(host, out.dst, out.entropy));
-        let carried = Carried { header: out.header, entropy: out.entropy, class: out.class };
-        let slot = self.packets.insert(carried, hashes);
+        let hashes = match self.choices {
+            true => self.hashes(host, out.dst, out.entropy),
+            false => Default::default(),
+        };
+        let carried =
+            Carried { header: out.header, hashes, entropy: out.entropy, class: out.class };
+        let slot = self.packets.insert(carried);
         let tc = if self.policy { out.code_point.class() } else { out.tc };
         let label = Label::new(tc, out.ect, out.code_point).unscheduled(out.unscheduled);
         Packet::new(slot, out.dst, out.ip, label)
