@@ -135,6 +135,17 @@ proptest! {
     }
 }
 
+/// A port that has paused again waits in a ring of held ports, but a resume of before is on its way
+/// to its sender: that one moves once more.
+#[test]
+fn a_resume_under_way_keeps_a_circle_from_closing() {
+    let scenario: Scenario =
+        serde_json::from_str(include_str!("sim_random/resuming.json")).unwrap();
+    let have = simulate::<WinnerTree>(&scenario);
+    assert_eq!(differences(&have, &oracle::run(&scenario, SEEDS)), Vec::<String>::new());
+    assert_eq!((have.totals.deadlock, have.totals.events), (None, 801));
+}
+
 proptest! {
     #![proptest_config(config(60))]
 

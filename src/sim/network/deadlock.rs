@@ -1,9 +1,10 @@
 //! Pauses that wait for one another in a circle.
 //!
 //! A held port and class waits for the ingress that holds it to drain. It waits for ever if every
-//! lossless packet of that ingress stands in queues that are held themselves and wait for ever, and
-//! none is on the wire that counts as inside until it has left. What is left of the held ports when those that may still move are taken
-//! away, and those that nobody waits for, is the circle: it is certain, not a guess.
+//! lossless packet of that ingress stands in queues that are held themselves and wait for ever, none
+//! is on the wire that counts as inside until it has left, and no resume is under way (the ingress
+//! may have paused again since). What is left of the held ports when those that may still move are
+//! taken away, and those that nobody waits for, is the circle: it is certain, not a guess.
 //!
 //! Looked for when a pause takes effect at a port that faces a switch, when the last packet of a
 //! held ingress that could still move has left, and only in networks whose paths can close a circle
@@ -120,7 +121,8 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             for tc in (0..8).filter(|tc| own.paused >> tc & 1 != 0) {
                 let manager = &self.switches[s].manager;
                 let pool = manager.pool_of(tc);
-                if !manager.paused(usize::from(self.ports[peer].local), pool) {
+                let paused = manager.paused(usize::from(self.ports[peer].local), pool);
+                if !paused || self.resume_under_way(port, peer, tc) {
                     continue;
                 }
                 let standing = known.entry(s).or_insert_with(|| self.standing(s));
@@ -153,6 +155,17 @@ impl<M: BufferManager, E: EventList, D: Depth> Network<M, E, D> {
             HeldPort { node, port: u32::from(own.local), tc }
         });
         named.collect()
+    }
+
+    /// Whether a resume of a class is to be sent, is sent or on its way to a port, or has arrived
+    /// there and not taken effect.
+    fn resume_under_way(&self, port: usize, peer: usize, tc: u8) -> bool {
+        let resumes = |frame: &Frame| matches!(frame, Frame::Pfc(f) if f.tc == tc && f.quanta == 0);
+        let (own, peer) = (&self.ports[port], &self.ports[peer]);
+        peer.pfc.iter().any(|&(frame, _)| resumes(&Frame::Pfc(frame)))
+            || peer.is_sending() && resumes(&peer.sending)
+            || own.inbound.iter().any(|(_, frame)| resumes(frame))
+            || self.effects[self.hosts.len() + port].iter().any(|e| resumes(&Frame::Pfc(e.frame)))
     }
 
     /// Where the lossless packets of a switch stand, by the port they came in by and their pool.

@@ -12,7 +12,7 @@ use crate::sim::switch::buffer::BufferManager;
 #[derive(Debug, Clone, Copy)]
 pub struct PendingEffect {
     arrived: u64,
-    frame: PfcFrame,
+    pub(super) frame: PfcFrame,
 }
 
 /// What PFC did at one port and class.

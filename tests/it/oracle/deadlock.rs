@@ -1,6 +1,6 @@
 //! Pauses that wait for one another in a circle.
 
-use super::{Frame, Packet, World};
+use super::{Event, Frame, Packet, World};
 use poolsweep::sim::observe::HeldPort;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,10 @@ impl World {
         let mut waits: BTreeMap<(usize, usize), BTreeSet<(usize, usize)>> = BTreeMap::new();
         for (at, own) in self.ports.iter().enumerate() {
             for tc in 0..8 {
-                if own.switch.is_some() && own.held[tc].is_some() {
+                if own.switch.is_some()
+                    && own.held[tc].is_some()
+                    && !self.resume_under_way(at, tc as u8)
+                {
                     waits.extend(self.waits_for(own.peer, tc as u8).map(|on| ((at, tc), on)));
                 }
             }
@@ -53,6 +56,19 @@ impl World {
         if self.stop_on_deadlock {
             self.end = self.end.min(self.now + 1);
         }
+    }
+
+    /// A resume is somewhere between the port that sends it and its effect at `held`.
+    fn resume_under_way(&self, held: usize, tc: u8) -> bool {
+        let sender = &self.ports[self.ports[held].peer];
+        let is_one = |frame: &Frame| matches!(*frame, Frame::Pfc { tc: c, quanta: 0 } if c == tc);
+        sender.pfc.contains(&(tc, 0))
+            || sender.sending.as_ref().is_some_and(is_one)
+            || self.events.values().any(|event| match event {
+                Event::Arrival(port, frame) => *port == held && is_one(frame),
+                Event::Effect(port, class, None) => (*port, *class) == (held, tc),
+                _ => false,
+            })
     }
 
     /// The queues in which the packets of an ingress that holds a class stand; `None` if it holds
