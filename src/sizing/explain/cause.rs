@@ -5,7 +5,7 @@
 //! [`applied`] make of its scenario.
 
 use super::facts::missed;
-use crate::scenario::links::{NetworkPlan, Outline, SwitchKind, network};
+use crate::scenario::links::{NetworkPlan, Outline, PortPlan, SwitchKind, network};
 use crate::scenario::offered::Offered;
 use crate::scenario::sizing::{Sizing, guideline, response_bytes};
 use crate::scenario::startup::{LimitForm, Startup};
@@ -327,6 +327,40 @@ fn kind_of(scenario: &Scenario, node: u32) -> Option<(SwitchKind, NetworkPlan)> 
     Some((kind?.clone(), plan.clone()))
 }
 
+/// What a port of a switch asks of headroom, with the time its other end takes to obey.
+pub(super) struct PortNeed {
+    /// Rate of its link, bit/s.
+    pub rate: u64,
+    /// One-way delay, ps.
+    pub delay: u64,
+    /// Time the other end takes to obey a pause, ps.
+    pub response: u64,
+    /// Bytes.
+    pub need: u64,
+}
+
+/// The same of all ports of a switch, for packets of at most `mtu` bytes.
+pub(super) fn needs(
+    scenario: &Scenario,
+    switch: &Switch,
+    plan: &NetworkPlan,
+    node: u32,
+    mtu: u64,
+) -> Vec<PortNeed> {
+    let of = plan.switches.iter().find(|switch| switch.node == node);
+    let ports = of.map_or(&[][..], |switch| &switch.ports);
+    let need = |port: &PortPlan| {
+        let (rate, delay) = (plan.links[port.link].rate, plan.links[port.link].delay);
+        let response = match port.peer.node < plan.hosts {
+            true => scenario.nic.of_host(port.peer.node).pfc_response_time.0,
+            false => switch.pfc_response_time.0,
+        };
+        let need = guideline(rate, delay, mtu).saturating_add(response_bytes(rate, response));
+        PortNeed { rate, delay, response, need }
+    };
+    ports.iter().map(need).collect()
+}
+
 /// Condition 1, with the time the other ends take to obey.
 fn headroom(
     scenario: &Scenario,
@@ -337,28 +371,15 @@ fn headroom(
     offered: &Offered,
 ) -> Option<Advice> {
     let mtu = offered.largest_packet();
-    let ports = &plan.switches.iter().find(|s| s.node == site.node)?.ports;
-    let (need, because) = ports
-        .iter()
-        .map(|port| {
-            let link = plan.links[port.link];
-            let response = match port.peer.node < plan.hosts {
-                true => scenario.nic.of_host(port.peer.node).pfc_response_time.0,
-                false => switch.pfc_response_time.0,
-            };
-            let need = guideline(link.rate, link.delay, mtu)
-                .saturating_add(response_bytes(link.rate, response));
-            let (rate, delay) = (link.rate, link.delay);
-            (need, Because::HeadroomBelowNeed { rate, delay, mtu, response })
-        })
-        .max_by_key(|(need, _)| *need)?;
+    let all = needs(scenario, switch, plan, site.node, mtu);
+    let PortNeed { rate, delay, response, need } = all.into_iter().max_by_key(|port| port.need)?;
     let have = switch.shared_buffer_manager.head_room_per_port_limit.0;
     (need > have).then(|| Advice {
         setting: "HeadRoomPerPortLimit".into(),
         from: have as f64,
         to: need as f64,
         unit: "B",
-        because,
+        because: Because::HeadroomBelowNeed { rate, delay, mtu, response },
         fits: need.saturating_mul(u64::from(startup.ports)) <= startup.total,
     })
 }
